@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "cpu/blurmap/layout.h"
+#include "cpu/common/alpha.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
 /* Positions */

@@ -6,10 +6,10 @@
 
 #include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/fir/line_tables.h"
+#include "cpu/pyramid/rows.h"
 #include "plan/gaussian.h"
 #include "plan/pyramid_factors.h"
-#include "cpu/pyramid/rows.h"
 
 /* Levels */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "cpu/common/cpu.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/fir/line_tables.h"
 
 #define BYTES_BITS 7 /* of what cf_lines_bytes keeps between the directions */
 #define TAP_ONE    32768

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "cpu/fir/line_ops.h"
 #include "cpu/fir/amx.h"
+#include "cpu/fir/line_ops.h"
 
 /* Rows that a tile makes at a time, a multiple of CfLines.rows; its ring holds one less and the
  * column taps. */

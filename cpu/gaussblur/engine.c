@@ -11,12 +11,12 @@
 
 #include "cpu/blurmap/engine.h"
 #include "cpu/blurmap/isolate.h"
-#include "cpu/regions/blend.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/engine.h"
-#include "cpu/pyramid/engine.h"
-#include "cpu/gaussblur/sharpen.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/engine.h"
+#include "cpu/gaussblur/sharpen.h"
+#include "cpu/pyramid/engine.h"
+#include "cpu/regions/blend.h"
 
 typedef struct {
   CfVideo video;

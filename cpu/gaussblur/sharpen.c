@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
 #include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/memory.h"
 #include "cpu/common/int_math.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/line_tables.h"
 
 /* Tables */
 

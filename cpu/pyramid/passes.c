@@ -2,10 +2,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "cpu/pyramid/engine.h"
+#include "cpu/common/alpha.h"
 #include "cpu/common/int_math.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
+#include "cpu/pyramid/engine.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "cpu/common/parallel.h"
-#include "cpu/reference/llf_series.h"
 #include "cpu/common/samples.h"
+#include "cpu/reference/llf_series.h"
 
 typedef struct {
   CfVideo video, destination;

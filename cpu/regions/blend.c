@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
-#include "cpu/fir/unpack.h"
 
 /* Pixels that are mixed at a time. */
 #define MIXED 64
