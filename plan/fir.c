@@ -19,18 +19,13 @@ typedef struct {
   int planes; /* CfSepconvPlanes */
 } Tone;
 
-static bool is_chroma(CfRole role)
-{
-  return role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-}
-
 static bool is_selected(CfRole role, int planes)
 {
   if (role == CF_ROLE_PADDING)
     return false;
   if (role == CF_ROLE_ALPHA)
     return planes & CF_SEPCONV_PLANE_ALPHA;
-  return planes & (is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
+  return planes & (cf_is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
 }
 
 /* Taps */
@@ -82,9 +77,11 @@ static double alpha_scale(const CfFirPlane *plane)
 }
 
 static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, CfRole role,
-                                 const Tone *tone, int border)
+                                 const Tone *tone)
 {
-  CfFirChannel channel = {.filtered = is_selected(role, tone->planes), .border = border};
+  CfFirChannel channel = {.filtered = is_selected(role, tone->planes),
+                          .centre = cf_neutral_code(video, role),
+                          .border = cf_color_code(video, tone->border_color, role)};
 
   if (role == CF_ROLE_ALPHA) {
     channel.scale = alpha_scale(plane);
@@ -92,9 +89,7 @@ static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, 
     return channel;
   }
   channel.scale = tone->scale;
-  if (is_chroma(role)) {
-    channel.centre = cf_chroma_centre(video);
-  } else {
+  if (!cf_is_chroma(role)) {
     channel.bias = tone->bias * cf_max_code(cf_format_info(video->format));
     channel.absolute = tone->absolute;
   }
@@ -123,7 +118,7 @@ static bool single_precision_suffices(const CfFirPlane *plane, int channels, int
 }
 
 static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlaneFormat *format,
-                          const Tone *tone, const int border[CF_ROLE_COUNT])
+                          const Tone *tone)
 {
   const bool delta = cf_taps_are_identity(&plane->row) && cf_taps_are_identity(&plane->column);
   bool colour = false;
@@ -136,7 +131,7 @@ static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlane
     const CfRole role = format->role[c];
     CfFirChannel *channel = &plane->channel[c];
 
-    *channel = plan_channel(video, plane, role, tone, border[role]);
+    *channel = plan_channel(video, plane, role, tone);
     if (delta && channel_is_identity(channel))
       channel->filtered = false;
     plane->filtered = plane->filtered || channel->filtered;
@@ -148,24 +143,12 @@ static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlane
                                                     cf_max_code(cf_format_info(video->format)));
 }
 
-static void border_codes(const CfVideo *video, uint32_t argb, int border[CF_ROLE_COUNT])
-{
-  const int max_code = cf_max_code(cf_format_info(video->format));
-  double codes[CF_ROLE_COUNT];
-
-  cf_color_codes(video, argb, codes);
-  for (int role = 0; role < CF_ROLE_COUNT; role++)
-    border[role] = (int)fmin(fmax(floor(codes[role] + 0.5), 0.0), max_code);
-}
-
 static void plan_all_channels(CfFirPlan *plan, const CfVideo *video, const Tone *tone)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  int border[CF_ROLE_COUNT];
 
-  border_codes(video, tone->border_color, border);
   for (int p = 0; p < format->planes; p++)
-    plan_channels(&plan->plane[p], video, &format->plane[p], tone, border);
+    plan_channels(&plan->plane[p], video, &format->plane[p], tone);
 }
 
 /* Gaussian blur */

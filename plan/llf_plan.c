@@ -338,27 +338,8 @@ int cf_llf_intensity_levels(const CfLlfParams *params)
 void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, double *scale)
 {
   cf_code_range(video, role, offset, scale);
-  if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
+  if (cf_is_chroma(role))
     *offset = cf_chroma_centre(video) - 0.5 * *scale;
-}
-
-static bool find_role(const CfVideo *video, CfRole role, CfLlfComponent *component)
-{
-  const CfFormatInfo *format = cf_format_info(video->format);
-
-  for (int plane = 0; plane < format->planes; plane++) {
-    for (int channel = 0; channel < format->plane[plane].channels; channel++) {
-      if (format->plane[plane].role[channel] != role)
-        continue;
-      *component = (CfLlfComponent){.plane = plane,
-                                    .channel = channel,
-                                    .width = cf_plane_width(video, plane),
-                                    .height = cf_plane_height(video, plane)};
-      cf_llf_component_range(video, role, &component->offset, &component->scale);
-      return true;
-    }
-  }
-  return false;
 }
 
 int cf_llf_components(const CfVideo *video, CfLlfComponent components[3])
@@ -368,8 +349,14 @@ int cf_llf_components(const CfVideo *video, CfLlfComponent components[3])
   int count = 0;
 
   for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
-    if (find_role(video, roles[i], &components[count]))
-      count++;
+    CfLlfComponent found;
+
+    if (!cf_find_role(cf_format_info(video->format), roles[i], &found.plane, &found.channel))
+      continue;
+    found.width = cf_plane_width(video, found.plane);
+    found.height = cf_plane_height(video, found.plane);
+    cf_llf_component_range(video, roles[i], &found.offset, &found.scale);
+    components[count++] = found;
   }
   return count;
 }

@@ -244,14 +244,6 @@ static void reduce(const CfBlockRow *row, const Reduction *reduction, int option
   }
 }
 
-/* The colour of a mean of weight 0. */
-static uint16_t invisible(const CfVideo *video, CfRole role)
-{
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-
-  return chroma ? (uint16_t)cf_chroma_centre(video) : 0;
-}
-
 /* Replaces the plain means of colours by weighted ones in blocks that are not opaque: only rows
  * with such blocks are read a second time, from the cache. As exact as write_means: the quarter
  * keeps quotients 2^-34 away from the next whole number. */
@@ -280,8 +272,9 @@ static void weigh_colours(const CfBlockRow *row, const CfBlockScratch *scratch, 
       continue;
     for (int c = 0; c < channels; c++) {
       if (c != alpha)
-        values[block * channels + c] = weight > 0.0 ? (uint16_t)((sum[c] + 0.25) / weight + 0.5)
-                                                    : invisible(row->video, row->info->role[c]);
+        values[block * channels + c] =
+            weight > 0.0 ? (uint16_t)((sum[c] + 0.25) / weight + 0.5)
+                         : (uint16_t)cf_neutral_code(row->video, row->info->role[c]);
     }
   }
 }

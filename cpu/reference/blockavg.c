@@ -4,7 +4,6 @@
  */
 #include "blockavg.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "cpu/common/samples.h"
@@ -46,17 +45,10 @@ static uint64_t read_code(const Plane *plane, int x, int y, int channel)
   return (uint64_t)cf_sample_load(&plane->source, x, y, channel);
 }
 
-/* `empty` where nothing has any weight. */
-static uint64_t rounded_quotient(uint64_t sum, uint64_t weight, uint64_t empty)
-{
-  return weight ? (2 * sum + weight) / (2 * weight) : empty;
-}
-
+/* The mean, rounded half up. */
 static uint64_t average(const Plane *plane, const Block *block, int channel)
 {
   const int alpha = cf_alpha_channel(plane->info);
-  const CfRole role = plane->info->role[channel];
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
   const bool weighted = alpha >= 0 && channel != alpha;
   uint64_t sum = 0, weight = 0;
 
@@ -67,8 +59,8 @@ static uint64_t average(const Plane *plane, const Block *block, int channel)
       weight += share;
     }
   }
-  return rounded_quotient(sum, weight,
-                          chroma ? (uint64_t)cf_chroma_centre(&plane->state->video) : 0);
+  return weight ? (2 * sum + weight) / (2 * weight)
+                : (uint64_t)cf_neutral_code(&plane->state->video, plane->info->role[channel]);
 }
 
 static uint64_t extreme(const Plane *plane, const Block *block, int channel, bool largest)
@@ -85,22 +77,14 @@ static uint64_t extreme(const Plane *plane, const Block *block, int channel, boo
   return result;
 }
 
-static uint64_t colour(const Plane *plane, uint32_t argb, int channel)
-{
-  double codes[CF_ROLE_COUNT];
-
-  cf_color_codes(&plane->state->video, argb, codes);
-  return (uint64_t)fmin(fmax(floor(codes[plane->info->role[channel]] + 0.5), 0.0),
-                        cf_max_code(plane->source.format));
-}
-
 /* What a channel of a block becomes; `single` pixels stay what they are. */
 static uint64_t block_code(const Plane *plane, const Block *block, int channel, bool single)
 {
   const CfBlockavgParams *params = &plane->state->params;
 
   if (params->mode == CF_BLOCKAVG_FILL)
-    return colour(plane, params->fill_color, channel);
+    return (uint64_t)cf_color_code(&plane->state->video, params->fill_color,
+                                   plane->info->role[channel]);
   if (params->mode == CF_BLOCKAVG_AVERAGE && !single)
     return average(plane, block, channel);
   return extreme(plane, block, channel, params->mode == CF_BLOCKAVG_MAX);

@@ -29,12 +29,8 @@ typedef struct {
 static CfSamples find_plane(const CfVideo *video, const CfPicture *picture, CfRole role, int *p,
                             int *channel)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-
-  for (*p = 0;; ++*p)
-    for (*channel = 0; *channel < format->plane[*p].channels; ++*channel)
-      if (format->plane[*p].role[*channel] == role)
-        return cf_samples_of(video, picture, *p);
+  cf_find_role(cf_format_info(video->format), role, p, channel);
+  return cf_samples_of(video, picture, *p);
 }
 
 /* The code of the sample that luma pixel (x, y) belongs to. */

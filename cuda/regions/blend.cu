@@ -147,18 +147,16 @@ struct Filtered {
 
 void describe_filtered(Plane *plane, const CfVideo *video, int p, const Filtered &filtered)
 {
-  uint8_t pixel[2 * CF_MAX_CHANNELS];
+  const CfFormatInfo *format = cf_format_info(video->format);
 
   if (filtered.picture) {
     plane->filtered = filtered.picture->data[p];
     plane->filtered_stride = filtered.picture->stride[p];
     return;
   }
-  cf_color_pixel(video, filtered.argb, p, pixel);
   for (int k = 0; k < plane->channels; k++)
-    plane->colour[k] = cf_sample_bytes(cf_format_info(video->format)) == 2
-                           ? (uint16_t)(pixel[2 * k] | pixel[2 * k + 1] << 8)
-                           : pixel[k];
+    plane->colour[k] =
+        (uint16_t)(cf_color_code(video, filtered.argb, format->plane[p].role[k]) << format->shift);
 }
 
 Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture *source,
