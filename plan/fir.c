@@ -35,7 +35,7 @@ bool cf_taps_are_identity(const CfTaps *taps)
   return taps->tap[taps->anchor] == 1.0 && taps->magnitude == 1.0;
 }
 
-static CfTaps measured_taps(const double *tap, int count, int anchor)
+CfTaps cf_taps(const double *tap, int count, int anchor)
 {
   CfTaps taps = {.count = count, .anchor = anchor, .tap = tap};
 
@@ -160,7 +160,7 @@ static CfTaps gaussblur_taps(double sigma, bool sharpen, double *tap)
   cf_gaussian_taps(sigma, radius, tap);
   if (sharpen)
     cf_sharpening_taps(radius, tap);
-  return measured_taps(tap, 2 * radius + 1, radius);
+  return cf_taps(tap, 2 * radius + 1, radius);
 }
 
 bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussblurParams *params,
@@ -195,6 +195,13 @@ bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussb
   return true;
 }
 
+bool cf_fir_plan_channels(CfFirPlan *plan, const CfVideo *video, CfBorder border, CfStatus *status)
+{
+  const CfGaussblurParams any = {.sigma = 1.0, .sigma_vertical = -1.0, .border = border};
+
+  return cf_fir_plan_gaussblur(plan, video, &any, status);
+}
+
 /* Separable convolution */
 
 /* The kernels of the params after preset and normalize, and where their anchors are. */
@@ -205,7 +212,7 @@ typedef struct {
 
 static bool normalize_kernel(CfKernel *kernel, const char *name, CfStatus *status)
 {
-  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, 0);
+  const CfTaps taps = cf_taps(kernel->tap, kernel->taps, 0);
 
   if (sums_to_zero(taps.sum, taps.magnitude))
     return cf_fail(status, CF_ERROR_INVALID,
@@ -253,8 +260,8 @@ static bool is_unsharp(const CfSepconvParams *params)
 
 static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, CfStatus *status)
 {
-  const CfTaps row = measured_taps(kernels->row.tap, kernels->row.taps, 0);
-  const CfTaps column = measured_taps(kernels->column.tap, kernels->column.taps, 0);
+  const CfTaps row = cf_taps(kernels->row.tap, kernels->row.taps, 0);
+  const CfTaps column = cf_taps(kernels->column.tap, kernels->column.taps, 0);
   const double sums = row.magnitude * column.magnitude;
   const double gain =
       fabs(params->scale) * (is_unsharp(params) ? 1.0 + params->amount * (1.0 + sums) : sums);
@@ -285,8 +292,8 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
     return false;
   if (is_unsharp(params))
     return params->amount == 0.0 && params->scale == 1.0 && params->bias == 0.0;
-  row = measured_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
-  column = measured_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
+  row = cf_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
+  column = cf_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
   return cf_taps_are_identity(&row) && cf_taps_are_identity(&column) && params->scale == 1.0 &&
          params->bias == 0.0;
 }
@@ -299,7 +306,7 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
  * added to `exponent`, for the scale to make up for. */
 static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, int *exponent)
 {
-  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, anchor);
+  const CfTaps taps = cf_taps(kernel->tap, kernel->taps, anchor);
   int own = 0;
 
   frexp(taps.magnitude, &own);
@@ -307,7 +314,7 @@ static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, i
   for (int i = 0; i < kernel->taps; i++)
     storage[i] = ldexp(kernel->tap[i], -own);
   *exponent += own;
-  return measured_taps(storage, kernel->taps, anchor);
+  return cf_taps(storage, kernel->taps, anchor);
 }
 
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "cpu/blockavg/lines.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/regions/blend.h"
+#include "plan/int_math.h"
 #include "plan/mosaic.h"
 
 /* Rows of blocks are cut into so many spans at most, of no fewer bytes a row than memory delivers

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/fir/line_tables.h"
 #include "cpu/fir/tile.h"
+#include "plan/int_math.h"
 
 /* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
  * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */

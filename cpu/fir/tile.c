@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cpu/common/alpha.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/amx_tile.h"
+#include "plan/int_math.h"
 
 /* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
  * first-level cache for the whole block. Whole pixels and granules. */

@@ -6,11 +6,11 @@
 
 #include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
+#include "plan/int_math.h"
 
 /* Rows that a thread makes at a time. */
 #define STRIP_ROWS 32

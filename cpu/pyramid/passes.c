@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "cpu/common/alpha.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
+#include "plan/int_math.h"
 
 /* The taps of a coarse row. */
 static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)

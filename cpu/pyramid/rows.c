@@ -31,62 +31,55 @@ void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins
 /* Phases */
 
 /* Pixel k * phases + p of a line is pixel k of phase p, which begins `stride` samples after the one
- * before. `channels`, the `size` of a sample, and few `phases` are constants. */
-INLINE void split_pixels(const int channels, const size_t size, const uint8_t *line,
-                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict to)
+ * before: takes a line apart, or puts it together. All but `from`, `count`, `stride` and `to`, and
+ * of `phases` the usual ones, are constants. */
+INLINE void move_pixels(const int channels, const size_t size, const bool apart,
+                        const uint8_t *from, const int phases, int count, ptrdiff_t stride,
+                        uint8_t *restrict to)
 {
   const size_t pixel = (size_t)channels * size;
 
   for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(to + (size_t)(p * stride) * size + (size_t)k * pixel,
-             line + (size_t)(k * phases + p) * pixel, pixel);
+    for (int p = 0; p < phases; p++) {
+      const size_t in_line = (size_t)(k * phases + p) * pixel;
+      const size_t in_phase = (size_t)(p * stride) * size + (size_t)k * pixel;
+
+      memcpy(to + (apart ? in_phase : in_line), from + (apart ? in_line : in_phase), pixel);
+    }
   }
 }
 
-INLINE void merge_pixels(const int channels, const size_t size, const uint8_t *from,
-                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict line)
+INLINE void move_samples(const size_t size, int channels, const bool apart, const uint8_t *from,
+                         int phases, int count, ptrdiff_t stride, uint8_t *to)
 {
-  const size_t pixel = (size_t)channels * size;
-
-  for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(line + (size_t)(k * phases + p) * pixel,
-             from + (size_t)(p * stride) * size + (size_t)k * pixel, pixel);
-  }
+  if (phases == 2)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 2, count, stride, to);
+  else if (phases == 4)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 4, count, stride, to);
+  else if (phases == 8)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 8, count, stride, to);
+  else
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, phases, count, stride, to);
 }
-
-#define FOR_SIZE(function, phases)                                                                 \
-  do {                                                                                             \
-    if (size == sizeof(float))                                                                     \
-      CF_FOR_CHANNELS(channels, function, sizeof(float), from, phases, count, stride, to);         \
-    else                                                                                           \
-      CF_FOR_CHANNELS(channels, function, sizeof(int16_t), from, phases, count, stride, to);       \
-  } while (0)
-#define FOR_PHASES(function)                                                                       \
-  do {                                                                                             \
-    if (phases == 2)                                                                               \
-      FOR_SIZE(function, 2);                                                                       \
-    else if (phases == 4)                                                                          \
-      FOR_SIZE(function, 4);                                                                       \
-    else if (phases == 8)                                                                          \
-      FOR_SIZE(function, 8);                                                                       \
-    else                                                                                           \
-      FOR_SIZE(function, phases);                                                                  \
-  } while (0)
 
 CF_MULTIVERSION
 static void split(size_t size, const void *from, int phases, int channels, int count,
                   ptrdiff_t stride, void *to)
 {
-  FOR_PHASES(split_pixels);
+  if (size == sizeof(float))
+    move_samples(sizeof(float), channels, true, from, phases, count, stride, to);
+  else
+    move_samples(sizeof(int16_t), channels, true, from, phases, count, stride, to);
 }
 
 CF_MULTIVERSION
 static void merge(size_t size, const void *from, int phases, int channels, int count,
                   ptrdiff_t stride, void *to)
 {
-  FOR_PHASES(merge_pixels);
+  if (size == sizeof(float))
+    move_samples(sizeof(float), channels, false, from, phases, count, stride, to);
+  else
+    move_samples(sizeof(int16_t), channels, false, from, phases, count, stride, to);
 }
 
 static int phase_stride(int pixels, int channels, int phases)

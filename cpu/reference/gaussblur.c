@@ -35,11 +35,6 @@ typedef struct {
   int p, y; /* the row that `m` holds */
 } Blur;
 
-static bool plan(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
-{
-  return cf_fir_plan_gaussblur(&blur->fir->plan, &blur->fir->video, params, status);
-}
-
 /* Gathering */
 
 static CfTaps gaussian(double sigma, double *tap, double *tap_sigma)
@@ -85,12 +80,10 @@ static const float *weights(void *context, int p)
 
 static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
 {
-  /* Any blur tells what happens to the channels. */
-  const CfGaussblurParams some = {
-      .sigma = 1.0, .sigma_vertical = -1.0, .border = blur->field.params.border};
   const CfReferenceTaps taps = {taps_at, weights, blur};
 
-  if (!plan(blur, &some, status))
+  if (!cf_fir_plan_channels(&blur->fir->plan, &blur->fir->video,
+                            (CfBorder)blur->field.params.border, status))
     return false;
   blur->rows = cf_blur_rows(&blur->field, job, &blur->coverage);
   blur->p = blur->y = -1;
@@ -110,7 +103,8 @@ static bool filter(Blur *blur, const CfJob *job, CfStatus *status)
   if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
     return gather(blur, job, status);
   blur->algorithm = "fir-double";
-  return plan(blur, &uniform, status) && cf_reference_fir_run(blur->fir, job, status);
+  return cf_fir_plan_gaussblur(&blur->fir->plan, &blur->fir->video, &uniform, status) &&
+         cf_reference_fir_run(blur->fir, job, status);
 }
 
 static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)

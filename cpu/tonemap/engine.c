@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/llf/pixel_io.h"
 #include "cpu/tonemap/pixels.h"
+#include "plan/int_math.h"
 
 /* A component's samples in their plane. */
 typedef struct {
