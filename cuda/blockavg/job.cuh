@@ -84,6 +84,12 @@ inline void set_pictures(Job *job, const CfJob *work)
 
 #ifdef __CUDACC__
 
+/* What every kernel makes of a block's sum: rounded half up. */
+template <typename T> __device__ inline T rounded_mean(T sum, T count)
+{
+  return (sum + count / 2) / count;
+}
+
 /* Writes a pixel that is covered in whole or, mixed with what `source` has, in part. */
 template <typename Sample>
 __device__ inline void write_pixel(const Job &job, int channels, const Sample *source,
