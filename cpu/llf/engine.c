@@ -12,8 +12,8 @@
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/llf/exact.h"
-#include "cpu/llf/harmonic_planes.h"
 #include "cpu/llf/pixel_io.h"
+#include "cpu/llf/planes.h"
 
 /* Luma or red, green and blue have the first tables, chroma the second. */
 enum { TABLES = 2 };
