@@ -19,7 +19,7 @@ typedef struct {
   const CfFirWork *work;
   const CfFirMatrix *matrix;
   const CfFirRows *rows;
-  const CfFirTile *tile;
+  const CfRect *tile;
   int groups;
   bool watch_alpha;      /* only opaque pixels are filtered */
   int unfiltered;        /* the channel that then is 255, or padding; -1: none */
@@ -523,7 +523,7 @@ static int filter_tile(Tile *tile)
   }
 }
 
-int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *bounds,
+int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *bounds,
                       void *scratch)
 {
   CfArena arena = {.base = scratch};

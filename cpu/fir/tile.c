@@ -19,7 +19,7 @@ typedef struct {
   const CfFirWork *work;
   const CfFirWay *way;
   const CfFirRows *rows;
-  const CfFirTile *tile;
+  const CfRect *tile;
   int channels;       /* of a pixel, but for the one that is dropped */
   int samples;        /* of a row of the tile */
   int summed_samples; /* the same, rounded up */
@@ -301,7 +301,7 @@ static void clear_rounding(Tile *tile)
 }
 
 static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *rows,
-                   const CfFirTile *bounds, void *scratch)
+                   const CfRect *bounds, void *scratch)
 {
   CfArena arena = {.base = scratch};
   Tile tile = {.work = work,
@@ -327,10 +327,10 @@ static CfFirArithmetic arithmetic(const CfLines *lines)
                                      : CF_FIR_FIXED;
 }
 
-CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
-                                const CfFirTile *bounds, void *scratch)
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *bounds,
+                                void *scratch)
 {
-  CfFirTile rest = *bounds;
+  CfRect rest = *bounds;
 
   rest.y0 = in_matrix(work) ? cf_fir_matrix_run(work, rows, bounds, scratch)
                             : run_way(work, &work->straight, rows, bounds, scratch);

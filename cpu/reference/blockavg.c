@@ -24,11 +24,6 @@ typedef struct {
   CfCoverage coverage;
 } State;
 
-/* The samples x0 <= x < x1, y0 <= y < y1 of one plane. */
-typedef struct {
-  int x0, y0, x1, y1;
-} Block;
-
 /* One plane of the job. */
 typedef struct {
   const State *state;
@@ -46,7 +41,7 @@ static uint64_t read_code(const Plane *plane, int x, int y, int channel)
 }
 
 /* The mean, rounded half up. */
-static uint64_t average(const Plane *plane, const Block *block, int channel)
+static uint64_t average(const Plane *plane, const CfRect *block, int channel)
 {
   const int alpha = cf_alpha_channel(plane->info);
   const bool weighted = alpha >= 0 && channel != alpha;
@@ -63,7 +58,7 @@ static uint64_t average(const Plane *plane, const Block *block, int channel)
                 : (uint64_t)cf_neutral_code(&plane->state->video, plane->info->role[channel]);
 }
 
-static uint64_t extreme(const Plane *plane, const Block *block, int channel, bool largest)
+static uint64_t extreme(const Plane *plane, const CfRect *block, int channel, bool largest)
 {
   uint64_t result = read_code(plane, block->x0, block->y0, channel);
 
@@ -78,7 +73,7 @@ static uint64_t extreme(const Plane *plane, const Block *block, int channel, boo
 }
 
 /* What a channel of a block becomes; `single` pixels stay what they are. */
-static uint64_t block_code(const Plane *plane, const Block *block, int channel, bool single)
+static uint64_t block_code(const Plane *plane, const CfRect *block, int channel, bool single)
 {
   const CfBlockavgParams *params = &plane->state->params;
 
@@ -94,10 +89,10 @@ static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell)
 {
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
   const int width = plane->source.width, height = plane->source.height;
-  const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row, height),
-                       cf_grid_start(grid->x, grid->width, sx, cell->column + 1, width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row + 1, height)};
+  const CfRect block = {cf_grid_start(grid->x, grid->width, sx, cell->column, width),
+                        cf_grid_start(grid->y, grid->height, sy, cell->row, height),
+                        cf_grid_start(grid->x, grid->width, sx, cell->column + 1, width),
+                        cf_grid_start(grid->y, grid->height, sy, cell->row + 1, height)};
 
   for (int channel = 0; channel < plane->info->channels; channel++)
     cell->codes[channel] =
