@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/int_math.h"
+
 #define PI 3.14159265358979323846
 
 /* Laplacian levels that `reach` leaves of `levels`, and its share of the last of them. */
@@ -22,7 +24,7 @@ static int reached_levels(int shorter, int levels, double reach, double *share)
 static CfLlfPyramid shape(int width, int height, int levels, double reach)
 {
   CfLlfPyramid pyramid = {.width = {width}, .height = {height}, .last_share = 1.0};
-  const int shorter = width < height ? width : height;
+  const int shorter = cf_min(width, height);
   int last = 0;
 
   while (shorter >> (last + 1) > 0 && (levels == 0 || last < levels))
@@ -310,7 +312,7 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
   CfLlfWeights weights = {.offset = has_floor ? -1.0 : 1.0};
 
   if (has_floor || has_share)
-    weights.levels = levels < CF_LLF_WEIGHTED_LEVELS ? levels : CF_LLF_WEIGHTED_LEVELS;
+    weights.levels = cf_min(levels, CF_LLF_WEIGHTED_LEVELS);
   if (has_floor)
     weights.slope = 1.0 / (closed_below * noise_floor);
   for (int l = 0; l < weights.levels; l++)

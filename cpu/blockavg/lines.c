@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
+#include "plan/int_math.h"
 
 /* How samples become one value a block in two steps: rows to columns (one value a sample of the
  * row), columns to results (one value a channel of a block). Results are doubles, which hold the
@@ -235,7 +236,7 @@ static void reduce(const CfBlockRow *row, const Reduction *reduction, int option
   for (int i = first * channels; i < end * channels; i++)
     results[i] = reduction->fresh_value;
   for (int y = 0; y < row->height; y += reduction->rows) {
-    const int rows = row->height - y < reduction->rows ? row->height - y : reduction->rows;
+    const int rows = cf_min(row->height - y, reduction->rows);
 
     memset(column, reduction->fresh_byte, (size_t)samples * (size_t)reduction->column_bytes);
     reduction->take_rows(column, source + y * row->stride, row->stride, rows, samples, option);

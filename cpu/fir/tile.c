@@ -237,7 +237,7 @@ static void filter_block(Tile *tile, int y, int rows)
     results[i] = tile->result + (size_t)i * CHUNK_SAMPLES * size;
 
   for (int first = 0; first < tile->samples; first += CHUNK_SAMPLES) {
-    const int left = tile->samples - first, samples = left < CHUNK_SAMPLES ? left : CHUNK_SAMPLES;
+    const int samples = cf_min(tile->samples - first, CHUNK_SAMPLES);
 
     for (int i = 0; i <= ring_slots(way); i++)
       tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
@@ -265,8 +265,7 @@ static int filter_columns(Tile *tile)
     tile->ring_rows[i] = tile->ring + (size_t)(i % slots) * tile->slot_bytes;
 
   for (int y = tile->tile->y0; y < tile->tile->y1; y += CF_FIR_BLOCK_ROWS) {
-    const int rows =
-        tile->tile->y1 - y < CF_FIR_BLOCK_ROWS ? tile->tile->y1 - y : CF_FIR_BLOCK_ROWS;
+    const int rows = cf_min(tile->tile->y1 - y, CF_FIR_BLOCK_ROWS);
 
     for (; row < newest + y - tile->tile->y0 + rows; row++)
       enter_row(tile, row);

@@ -65,7 +65,7 @@ static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
   const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
   const int before = made->made_first - axis->fine_first;
   const int after = axis->fine_first + axis->fine_count - made->made_first - made->made_count;
-  CfRowMargins margins = {.before = before > 0 ? before : 0, .after = after > 0 ? after : 0};
+  CfRowMargins margins = {.before = cf_max(before, 0), .after = cf_max(after, 0)};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
 
   pyramid->read_first = before < 0 ? -before : 0;
