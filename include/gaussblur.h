@@ -40,9 +40,8 @@ typedef struct {
   double map_y;     /* 0..1: the same as a fraction of the height */
   double map_inner; /* 0..1: the distance up to which m is 0 */
   double map_outer; /* 0..1: the distance from which on m is 1 */
-  double
-      map_angle;   /* -360..360 degrees, clockwise, of the line of CF_MAP_LINEAR; 0 is horizontal */
-  bool map_invert; /* 1 - m in the place of m, in all modes */
+  double map_angle; /* -360..360 degrees clockwise: CF_MAP_LINEAR's line; 0 is horizontal */
+  bool map_invert;  /* 1 - m in the place of m, in all modes */
 
   /* With a map: a gather counts each sample around by its own m, so that what the map leaves sharp
    * does not bleed into what it blurs. What lies outside a constant border counts nothing, and

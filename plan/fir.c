@@ -274,7 +274,7 @@ static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, Cf
                  gain, CF_FIR_MAX_GAIN);
 }
 
-bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status)
+bool cf_sepconv_check(const CfSepconvParams *params, CfStatus *status)
 {
   Kernels kernels;
 

@@ -82,7 +82,7 @@ typedef struct {
 
 /* What the table of ranges cannot refuse: an even preset-size, an anchor outside its kernel,
  * normalize where the taps sum to 0, a gain beyond CF_FIR_MAX_GAIN. */
-bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status);
+bool cf_sepconv_check(const CfSepconvParams *params, CfStatus *status);
 
 /* Whether the output equals the input for every picture and format. */
 bool cf_sepconv_is_identity(const CfSepconvParams *params);

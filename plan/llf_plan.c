@@ -126,8 +126,8 @@ typedef struct {
 
 static void fit_init(Fit *fit, const CfLlfParams *params, const CfLlfSeries *series)
 {
-  /* Small differences are by far the most frequent in a Laplacian pyramid. Of the weights (k / (k +
-   * d))^p this one was best on photographs: up to 2 dB more than k = 0.1, p = 1. */
+  /* Weights are (knee / (knee + d))^2: small differences are by far the most frequent in a
+   * Laplacian pyramid. */
   const double knee = 0.05;
   /* Keeps the equations solvable where the sines resolve more than the points do. */
   const double ridge = 1e-6;
@@ -256,10 +256,8 @@ CfLlfSeries cf_llf_series(const CfLlfParams *params)
 {
   /* Beyond sigma the curve is the straight line beta (d - sigma) + sigma. What remains of it over
    * the linear part below is odd about half the period, as the sines are: with half the period at
-   * (1 + sigma) / 2, [sigma, 1] mirrors onto itself and all terms serve what lies below. That is
-   * better than any period of a scan from 0.7 to 1.75. A little more keeps the mirrored corner of
-   * the curve away from d = 1, black against white: worth 10 dB there and a few tenths elsewhere.
-   */
+   * (1 + sigma) / 2, [sigma, 1] mirrors onto itself and all terms serve what lies below. A little
+   * more keeps the mirrored corner of the curve away from d = 1, black against white. */
   const double half_period = 0.5 * (1.0 + params->sigma) + 0.01;
   CfLlfSeries series = {.harmonics = params->harmonics,
                         .linear = (params->beta - 1.0) * (1.0 - params->sigma / half_period),

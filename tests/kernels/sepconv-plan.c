@@ -88,7 +88,7 @@ static void presets_of_any_size(CfTest *test)
       CfStatus status = {CF_OK, ""};
       params.preset = preset;
       params.preset_size = size;
-      CF_EXPECT(test, cf_sepconv_check(&video, &params, &status), "refused: %s", status.message);
+      CF_EXPECT(test, cf_sepconv_check(&params, &status), "refused: %s", status.message);
     }
   }
 }
