@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "cuda/blockavg/mask_hard.cuh"
-#include "cuda/blockavg/mask_feathered.cuh"
+#include "cuda/blockavg/mask_soft.cuh"
 
 namespace cf::blockavg
 {
