@@ -6,7 +6,6 @@
 #include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
-#include "plan/int_math.h"
 
 /* Pixels that are mixed at a time. */
 #define MIXED 64
@@ -135,7 +134,7 @@ static void blend_row(const Plane *plane, int y)
   copy(to, from, left);
   copy(to + right, from + right, row_bytes - right);
   for (int x = rect->x0; x < rect->x1; x += CF_COVERAGE_SAMPLES) {
-    const int count = cf_min(rect->x1 - x, CF_COVERAGE_SAMPLES);
+    const int count = rect->x1 - x < CF_COVERAGE_SAMPLES ? rect->x1 - x : CF_COVERAGE_SAMPLES;
     const size_t at = (size_t)x * pixel_bytes;
 
     if (cf_coverage_row(plane->coverage, p, y, x, count, coverage, owner))
