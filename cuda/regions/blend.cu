@@ -292,9 +292,9 @@ bool fill_picture(const CfVideo *video, uint32_t argb, const CfPicture *destinat
 } // namespace
 } // namespace cf::regions
 
-bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
-                     const CfPicture *source, const CfPicture *filtered,
-                     const CfPicture *destination, void *stream, CfStatus *status)
+bool cf_cuda_blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                   const CfPicture *source, const CfPicture *filtered, const CfPicture *destination,
+                   void *stream, CfStatus *status)
 {
   return cf::regions::blend(device, video, regions, source, {filtered, 0}, destination, stream,
                             status);
