@@ -248,8 +248,8 @@ bool fp32_decimate_vertical(const Fp32Job *job, const Fp32LaunchPlan &plan, void
   const auto kernel =
       plan.wide ? decimate_vertical_kernel<uint16_t> : decimate_vertical_kernel<uint8_t>;
 
-  kernel<<<plan.vertical_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("decimating columns", status);
+  return launch_first(kernel, job, plan.vertical_ctas, kThreads, stream, "decimating columns",
+                      status);
 }
 
 } // namespace cf::pyramid

@@ -586,8 +586,8 @@ bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
 
   if (!set_shared_memory_share(kernel, status))
     return false;
-  kernel<<<plan.decimate_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("decimating for a blur", status);
+  return launch_first(kernel, job, plan.decimate_ctas, kThreads, stream, "decimating for a blur",
+                      status);
 }
 
 } // namespace cf::pyramid
