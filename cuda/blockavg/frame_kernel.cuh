@@ -392,7 +392,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   extern __shared__ __align__(16) uint32_t shared[];
   __shared__ uint32_t colours[kTileBlocks];
   int index;
-  const Plane &plane = plane_of_block(job, &Plane::first_tile, &index);
+  const Plane &plane = plane_of_cta(job, &Plane::first_tile, &index);
 
   if constexpr (Channels > 1) {
     average_tile<Kind, Channels, Aligned>(job, plane, index, shared, colours);

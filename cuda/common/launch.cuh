@@ -103,7 +103,7 @@ bool launch_job(void (*kernel)(Job), const Job *job, int ctas, int threads, int 
 /* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
  * first CTA; `index` becomes the CTA's number within the plane. */
 template <typename Job, typename Plane>
-__device__ const Plane &plane_of_block(const Job &job, int Plane::*first, int *index)
+__device__ const Plane &plane_of_cta(const Job &job, int Plane::*first, int *index)
 {
   int p = 0;
 

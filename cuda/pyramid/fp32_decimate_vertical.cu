@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
     decimate_vertical_kernel(const __grid_constant__ Fp32Job job)
 {
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::vertical_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::vertical_first_cta, &cta);
 
   pdl_trigger();
   switch (plane.y.factor) {

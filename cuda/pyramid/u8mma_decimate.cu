@@ -557,7 +557,7 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
   constexpr int kBytes = Wide ? 2 : 1;
   __shared__ SharedTaps shared;
   int cta;
-  const U8Plane &plane = plane_of_block(job, &U8Plane::decimate_first_cta, &cta);
+  const U8Plane &plane = plane_of_cta(job, &U8Plane::decimate_first_cta, &cta);
 
   pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__
 {
   __shared__ CfTileShapes shapes;
   int tile;
-  const Plane &plane = plane_of_block(job, &Plane::first_cta, &tile);
+  const Plane &plane = plane_of_cta(job, &Plane::first_cta, &tile);
   const int row = tile / plane.tiles_x;
   const int x0 = plane.rect.x0 + (tile - row * plane.tiles_x) * kTileWidth;
   const int y0 = plane.rect.y0 + row * kTileHeight;
@@ -241,7 +241,7 @@ struct FillJob {
 __global__ void __launch_bounds__(kThreads) fill_kernel(const __grid_constant__ FillJob job)
 {
   int cta;
-  const FillPlane &plane = plane_of_block(job, &FillPlane::first_cta, &cta);
+  const FillPlane &plane = plane_of_cta(job, &FillPlane::first_cta, &cta);
   const int row = cta / plane.ctas_x * kFillRows;
   const int piece = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
   const uint4 value = plane.piece[piece % 3];
