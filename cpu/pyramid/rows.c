@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
-
-#define MOST_TAPS 2001
+#include "plan/gaussian.h"
 
 /* Margins */
 
@@ -100,7 +99,7 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
   const int pixels = (count - 1) * step + taps;
   const ptrdiff_t stride = step == 1 ? 0 : phase_stride(pixels, channels, step);
   const uint8_t *phases = step == 1 ? line : work;
-  const void *shifts[MOST_TAPS];
+  const void *shifts[CF_GAUSSIAN_MOST_TAPS];
 
   if (step > 1)
     split(filter->lines->size, line, step, channels, (pixels + step - 1) / step, stride, work);

@@ -13,9 +13,6 @@
 #include "cpu/regions/blend.h"
 #include "plan/gaussian.h"
 
-/* Enough for cf_gaussian_radius of the largest sigma. */
-#define MAX_TAPS 2001
-
 typedef struct {
   CfReferenceFir *fir;
   CfBlurField field;
@@ -23,7 +20,7 @@ typedef struct {
   float *m;           /* one row of the field */
   float *weights;     /* of a plane, with map-isolate */
   CfPicture filtered; /* of which regions get their share */
-  double row_tap[MAX_TAPS], column_tap[MAX_TAPS];
+  double row_tap[CF_GAUSSIAN_MOST_TAPS], column_tap[CF_GAUSSIAN_MOST_TAPS];
   double row_sigma, column_sigma; /* of these taps */
   const char *algorithm;
 
