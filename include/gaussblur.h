@@ -23,17 +23,17 @@ typedef enum {
 typedef struct CfMap CfMap;
 
 typedef struct {
-  double sigma; /* luma pixels, up to CF_LARGEST_SIGMA; negative sharpens with the taps 2 delta - g
-                   of its magnitude; 0 leaves rows as they are */
-  double sigma_vertical; /* of columns: -1 = as sigma, its sign included, else 0 and up; sharpens
-                            too where sigma is negative */
+  double sigma; /* 0..CF_LARGEST_SIGMA luma pixels, 0 leaves rows as they are; or so many below 0:
+                   sharpens with the taps 2 delta - g of its magnitude */
+  double sigma_vertical; /* of columns: -1 = as sigma, its sign included, else
+                            0..CF_LARGEST_SIGMA; sharpens too where sigma is negative */
   int border;            /* CfBorder; constant is opaque black */
 
   /* A map value m in 0..1 blurs rows with sigma_min + m (sigma - sigma_min), and columns with
    * sigma_min + m (sigma_vertical - sigma_min), as a gather: each sample by its own m. Neither
    * sigma may be negative then. */
   int map_mode;     /* CfMapMode */
-  double sigma_min; /* 0 and up, luma pixels; without a map it means nothing */
+  double sigma_min; /* 0..CF_LARGEST_SIGMA luma pixels; without a map it means nothing */
 
   /* Where CF_MAP_RADIAL and _LINEAR lie in the picture. All distances are fractions of the
    * picture's width, along rows and columns alike: circles are circles. Where map_inner is not
@@ -51,9 +51,10 @@ typedef struct {
   bool map_isolate;
 
   double sigma_relative; /* 0 = off, else 0..1: with regions, the sigma of both directions as a
-                            fraction of each region's shorter side (CfRegions), at most the largest;
-                            in the place of sigma, and without a map; -1: what CfEffect.settle makes
-                            of it, and off for engines. Nothing else below 0 is allowed */
+                            fraction of each region's shorter side (CfRegions), at most
+                            CF_LARGEST_SIGMA; in the place of sigma, and without a map; -1: what
+                            CfEffect.settle makes of it, and off for engines. Nothing else below 0
+                            is allowed */
   const CfMap *map; /* for CF_MAP_FILE, where it may not be NULL; borrowed for the call, engines
                        keep references */
 } CfGaussblurParams;
