@@ -14,7 +14,7 @@
 namespace cf::blockavg
 {
 
-/* The first sample of a block, cut to 0..limit. */
+/* cf_grid_start() of plan/mosaic.h in 32 bits, which pictures and regions here do not exceed. */
 __device__ inline int block_start(int block, int size, int origin, int shift, int limit)
 {
   const int start = (block * size + origin + (1 << shift) - 1) >> shift;
@@ -32,7 +32,7 @@ __device__ inline int block_top(const Plane &plane, int row)
   return block_start(row, plane.block_height, 0, plane.shift_y, plane.height);
 }
 
-/* The block that a sample belongs to. */
+/* cf_grid_block() of a grid that starts at 0. */
 __device__ inline int block_at(const Plane &plane, int x)
 {
   return (int)((unsigned)(x << plane.shift_x) / (unsigned)plane.block_width);
