@@ -62,7 +62,6 @@ static uint8_t *take_memory(CfFilter *filter, size_t bytes, void *stream, CfStat
   if (filter->engine->device_memory)
     return cf_scratch_take(filter->device, bytes, stream, status);
 #endif
-  (void)stream;
   return cf_buffer_reserve(&filter->memory, bytes, "planes", status) ? filter->memory.base : NULL;
 }
 
@@ -82,7 +81,6 @@ static bool unpack(const CfFilter *filter, const CfJob *job, const CfPicture *pl
   if (filter->engine->device_memory)
     return cf_cuda_unpack(&filter->video, &job->source, planes, rows, job->stream, status);
 #endif
-  (void)status;
   cf_cpu_unpack(&filter->video, &job->source, planes, rows, filter->threads);
   return true;
 }
@@ -95,7 +93,6 @@ static bool pack(const CfFilter *filter, const CfJob *job, const CfPicture *plan
     return cf_cuda_pack(&filter->video, planes, &job->source, &job->destination, rows, job->stream,
                         status);
 #endif
-  (void)status;
   cf_cpu_pack(&filter->video, planes, &job->source, &job->destination, rows, filter->threads);
   return true;
 }

@@ -28,12 +28,12 @@ static const CfChoice map_modes[] = {
 static const CfParam params[] = {
     {"sigma", "Sigma",
      "Standard deviation of the blur in luma pixels (0 = off, negative sharpens as much)",
-     CF_PARAM_DOUBLE, FIELD(sigma), -250.0, 250.0, 2.0, NULL, NULL, .group = "Blur",
-     .soft_minimum = -5.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
+     CF_PARAM_DOUBLE, FIELD(sigma), -CF_LARGEST_SIGMA, CF_LARGEST_SIGMA, 2.0, NULL, NULL,
+     .group = "Blur", .soft_minimum = -5.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
     {"sigma-vertical", "Vertical sigma",
      "Standard deviation of the blur along columns (-1 = as sigma, else 0 or more)",
-     CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, 250.0, -1.0, NULL, NULL, .soft_minimum = -1.0,
-     .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
+     CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, CF_LARGEST_SIGMA, -1.0, NULL, NULL,
+     .soft_minimum = -1.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
     {"border", "Border", "What the filter sees outside the picture (constant is opaque black)",
      CF_PARAM_ENUM, FIELD(border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT, CF_BORDER_REPLICATE,
      "GstCudaFiltersBorder", cf_border_choices},
@@ -41,8 +41,8 @@ static const CfParam params[] = {
      CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE, "GstCudaFiltersMapMode", map_modes, .group = "Map"},
     {"sigma-min", "Smallest sigma",
      "Sigma where the map is 0, in luma pixels; where it is 1 that is sigma", CF_PARAM_DOUBLE,
-     FIELD(sigma_min), 0.0, 250.0, 0.0, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 30.0,
-     .scale = CF_SCALE_SQUARE},
+     FIELD(sigma_min), 0.0, CF_LARGEST_SIGMA, 0.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 30.0, .scale = CF_SCALE_SQUARE},
     {"map-x", "Map centre x", "Centre of the radial map, point on the line of the linear one",
      CF_PARAM_DOUBLE, FIELD(map_x), 0.0, 1.0, 0.5, NULL, NULL},
     {"map-y", "Map centre y", "The same as a fraction of the height", CF_PARAM_DOUBLE, FIELD(map_y),
@@ -89,8 +89,8 @@ static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
                    "map-mode is file, but map-location names no blur map");
   if (blur->sigma < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma is %g, allowed with a blur map is 0 to 250: it cannot sharpen",
-                   blur->sigma);
+                   "sigma is %g, allowed with a blur map is 0 to %g: it cannot sharpen",
+                   blur->sigma, CF_LARGEST_SIGMA);
   if (blur->map_isolate && blur->sigma_min > 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma-min is %g, allowed with map-isolate is 0: what is not to bleed has to be "
@@ -108,11 +108,10 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
   const CfGaussblurParams *blur = values;
 
-  (void)video;
   if (blur->sigma_vertical != -1.0 && blur->sigma_vertical < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to 250",
-                   blur->sigma_vertical);
+                   "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to %g",
+                   blur->sigma_vertical, CF_LARGEST_SIGMA);
   if (blur->sigma_relative != -1.0 && blur->sigma_relative < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma-relative is %g, allowed is -1 (automatic) or 0 to 1",

@@ -64,7 +64,7 @@ static const CfParam params[] = {
 
 static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
-  return cf_sepconv_check(video, values, status);
+  return cf_sepconv_check(values, status);
 }
 
 static bool is_identity(const void *values)

@@ -62,7 +62,6 @@ static bool is_one_of(CfFormat format, const CfFormat *formats, size_t count)
 
 static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
-  (void)values;
   if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
     return cf_fail(status, CF_ERROR_INVALID,
                    "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
@@ -93,7 +92,6 @@ static bool check_destination(const CfVideo *video, const CfVideo *destination, 
 /* HDR codes never are the SDR ones. */
 static bool is_identity(const void *values)
 {
-  (void)values;
   return false;
 }
 

@@ -27,7 +27,7 @@ typedef struct {
   int blocks_across; /* 0 = off, else 1..256: square blocks, at most so many of which fit across the
                         shorter side of the region (CfRegions), in the place of width and height;
                         -1: what CfEffect.settle makes of it, and off for engines */
-  uint32_t fill_color; /* 0xAARRGGBB, mode = fill; as cf_color_codes says, rounded half up */
+  uint32_t fill_color; /* 0xAARRGGBB, mode = fill; cf_color_code */
 } CfBlockavgParams;
 
 extern const CfEngine cf_blockavg_reference, cf_blockavg_cpu, cf_blockavg_cuda;

@@ -8,6 +8,8 @@
 #include "border.h"
 #include "engine.h"
 
+#define CF_LARGEST_SIGMA 250.0 /* luma pixels */
+
 typedef enum {
   CF_MAP_NONE,   /* the same sigma everywhere */
   CF_MAP_FILE,   /* `map`, stretched over the frame, bilinear */
@@ -21,17 +23,17 @@ typedef enum {
 typedef struct CfMap CfMap;
 
 typedef struct {
-  double sigma;          /* -250..250 luma pixels; negative sharpens with the taps 2 delta - g of
-                            its magnitude; 0 leaves rows as they are */
-  double sigma_vertical; /* of columns: -1 = as sigma, its sign included, else 0..250; sharpens too
-                            where sigma is negative */
+  double sigma; /* 0..CF_LARGEST_SIGMA luma pixels, 0 leaves rows as they are; or so many below 0:
+                   sharpens with the taps 2 delta - g of its magnitude */
+  double sigma_vertical; /* of columns: -1 = as sigma, its sign included, else
+                            0..CF_LARGEST_SIGMA; sharpens too where sigma is negative */
   int border;            /* CfBorder; constant is opaque black */
 
   /* A map value m in 0..1 blurs rows with sigma_min + m (sigma - sigma_min), and columns with
    * sigma_min + m (sigma_vertical - sigma_min), as a gather: each sample by its own m. Neither
    * sigma may be negative then. */
   int map_mode;     /* CfMapMode */
-  double sigma_min; /* 0..250 luma pixels; without a map it means nothing */
+  double sigma_min; /* 0..CF_LARGEST_SIGMA luma pixels; without a map it means nothing */
 
   /* Where CF_MAP_RADIAL and _LINEAR lie in the picture. All distances are fractions of the
    * picture's width, along rows and columns alike: circles are circles. Where map_inner is not
@@ -40,9 +42,8 @@ typedef struct {
   double map_y;     /* 0..1: the same as a fraction of the height */
   double map_inner; /* 0..1: the distance up to which m is 0 */
   double map_outer; /* 0..1: the distance from which on m is 1 */
-  double
-      map_angle;   /* -360..360 degrees, clockwise, of the line of CF_MAP_LINEAR; 0 is horizontal */
-  bool map_invert; /* 1 - m in the place of m, in all modes */
+  double map_angle; /* -360..360 degrees clockwise: CF_MAP_LINEAR's line; 0 is horizontal */
+  bool map_invert;  /* 1 - m in the place of m, in all modes */
 
   /* With a map: a gather counts each sample around by its own m, so that what the map leaves sharp
    * does not bleed into what it blurs. What lies outside a constant border counts nothing, and
@@ -50,9 +51,10 @@ typedef struct {
   bool map_isolate;
 
   double sigma_relative; /* 0 = off, else 0..1: with regions, the sigma of both directions as a
-                            fraction of each region's shorter side (CfRegions), at most 250; in the
-                            place of sigma, and without a map; -1: what CfEffect.settle makes of
-                            it, and off for engines. Nothing else below 0 is allowed */
+                            fraction of each region's shorter side (CfRegions), at most
+                            CF_LARGEST_SIGMA; in the place of sigma, and without a map; -1: what
+                            CfEffect.settle makes of it, and off for engines. Nothing else below 0
+                            is allowed */
   const CfMap *map; /* for CF_MAP_FILE, where it may not be NULL; borrowed for the call, engines
                        keep references */
 } CfGaussblurParams;

@@ -65,6 +65,11 @@ typedef enum {
   CF_ROLE_COUNT
 } CfRole;
 
+static inline bool cf_is_chroma(CfRole role)
+{
+  return role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+}
+
 /* A pixel of a packed format is a macropixel: two luma samples and the chroma that they share. */
 typedef struct {
   int channels;                 /* interleaved samples in one pixel of the plane, 1..4 */
@@ -179,6 +184,10 @@ static inline uint8_t *cf_row(const CfPicture *picture, int plane, int y)
 /* The channel of `plane` that holds alpha, or -1. */
 int cf_alpha_channel(const CfPlaneFormat *plane);
 
+/* Finds the plane and channel of a role, the first of two lumas; false, with both untouched, where
+ * the format has none. */
+bool cf_find_role(const CfFormatInfo *format, CfRole role, int *plane, int *channel);
+
 /* Code values of nominal 0 and of the distance to nominal 1 for a channel of this role: luma
  * {16, 219} and chroma {16, 224} (its centre is 128) at limited range and 8 bits, scaled by powers
  * of two for more bits (ITU-R BT.601, BT.709, BT.2100); {0, max code} otherwise. */
@@ -187,8 +196,14 @@ void cf_code_range(const CfVideo *video, CfRole role, double *offset, double *sc
 /* The neutral code value of a chroma channel: 1 << (bits - 1). */
 double cf_chroma_centre(const CfVideo *video);
 
+/* What a channel has where there is nothing to be seen: chroma's neutral code, else 0. */
+double cf_neutral_code(const CfVideo *video, CfRole role);
+
 /* Code values, by role, of an 8-bit-per-component 0xAARRGGBB colour (RGB nominal full range). */
 void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT]);
+
+/* One of them, rounded half up. */
+int cf_color_code(const CfVideo *video, uint32_t argb, CfRole role);
 
 /* A pixel of `plane` in that colour, rounded half up, as it lies in memory; returns its bytes. */
 size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,

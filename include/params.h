@@ -3,7 +3,7 @@
  * A params struct is described once, by a table of CfParam: the elements make their GObject
  * properties of it, the benchmark its command line, the checks their ranges and messages.
  * Params structs are plain values: copying one is an assignment, and what one points to (a blur
- * map) is borrowed.
+ * map) is borrowed. Tables are constant; all functions are pure and safe from any thread.
  */
 #pragma once
 

@@ -10,8 +10,7 @@
 typedef enum { CF_REGION_RECTANGLE, CF_REGION_ELLIPSE } CfRegionShape;
 
 /* Luma pixels x..x + width - 1, y..y + height - 1; may lie partly or wholly outside the picture, at
- * any coordinate: engines add them in 64 bits. Empty ones (a side of 0 or less) cover
- * nothing. */
+ * any coordinate: engines add them in 64 bits. Empty ones (a side of 0 or less) cover nothing. */
 typedef struct {
   int x, y;
   int width, height;

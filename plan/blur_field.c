@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/blur_field.h"
 
-#define LARGEST_SIGMA 250.0
-
 void cf_blur_field_set(CfBlurField *field, const CfVideo *video, const CfGaussblurParams *params)
 {
   const CfMap *map = params->map_mode == CF_MAP_FILE ? cf_map_ref(params->map) : NULL;
@@ -23,7 +21,7 @@ void cf_blur_field_clear(CfBlurField *field)
 
 double cf_blur_field_side_sigma(const CfBlurField *field, int side)
 {
-  return fmin(field->params.sigma_relative * side, LARGEST_SIGMA);
+  return fmin(field->params.sigma_relative * side, CF_LARGEST_SIGMA);
 }
 
 bool cf_blur_field_is_relative(const CfBlurField *field, const CfRegions *regions)
@@ -39,7 +37,7 @@ bool cf_blur_field_isolates(const CfBlurField *field, const CfRegions *regions)
 
 double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike)
 {
-  double largest = 0.0, smallest = LARGEST_SIGMA;
+  double largest = 0.0, smallest = CF_LARGEST_SIGMA;
 
   for (int i = 0; i < regions->count; i++) {
     const double sigma =

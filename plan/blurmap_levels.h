@@ -9,8 +9,7 @@
 
 #include "plan/map.h"
 
-#define CF_BLUR_LEVELS                                                                             \
-  128 /* at most: both axes may run through all sigmas, in opposite directions */
+#define CF_BLUR_LEVELS 128 /* at most: axes may run through all sigmas in opposite directions */
 
 typedef struct {
   double horizontal, vertical; /* sigma in samples of the plane */

@@ -3,6 +3,8 @@
 
 #include <limits.h>
 
+#include "plan/int_math.h"
+
 #define SMALLEST_RATIO 1.5 /* of sigma to the texels that a level is made from */
 
 /* With the borders replicate and constant, texels this far outside are all alike. */
@@ -24,7 +26,7 @@ int cf_mip_log(double sigma)
 
 int cf_mip_depth(const CfMipImage *image)
 {
-  return image->log_x > image->log_y ? image->log_x : image->log_y;
+  return cf_max(image->log_x, image->log_y);
 }
 
 /* The image's index; those that it is made from come before it. */
@@ -37,7 +39,7 @@ static int find_image(CfMipPlane *plane, int log_x, int log_y)
       return i;
   }
   /* The first time that an axis is halved it is the frame's. */
-  const int most = log_x > log_y ? log_x : log_y;
+  const int most = cf_max(log_x, log_y);
   const int parent = find_image(plane, log_x - (log_x == most), log_y - (log_y == most));
   plane->image[plane->images] = (CfMipImage){.log_x = log_x, .log_y = log_y, .parent = parent};
   return plane->images++;
@@ -68,8 +70,8 @@ static void widen(Span *span, Span other)
   if (span->first == span->end) {
     *span = other;
   } else {
-    span->first = other.first < span->first ? other.first : span->first;
-    span->end = other.end > span->end ? other.end : span->end;
+    span->first = cf_min(other.first, span->first);
+    span->end = cf_max(other.end, span->end);
   }
 }
 
@@ -93,8 +95,7 @@ static Span useful(Span span, int border, int size, int log)
 
   if (border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT)
     return span;
-  return (Span){span.first < -MARGIN ? -MARGIN : span.first,
-                span.end > count + MARGIN ? count + MARGIN : span.end};
+  return (Span){cf_max(span.first, -MARGIN), cf_min(span.end, count + MARGIN)};
 }
 
 /* Multiples of CF_MIP_ALIGNMENT, also of negative numbers. */

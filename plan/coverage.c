@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/int_math.h"
+
 /* Farther than any feather reaches. */
 #define FAR_AWAY 1024
 
@@ -109,10 +111,10 @@ CfRect cf_coverage_bounds(const CfVideo *video, const CfRegions *regions)
 
     if (cf_rect_is_empty(one))
       continue;
-    all.x0 = one.x0 < all.x0 ? one.x0 : all.x0;
-    all.y0 = one.y0 < all.y0 ? one.y0 : all.y0;
-    all.x1 = one.x1 > all.x1 ? one.x1 : all.x1;
-    all.y1 = one.y1 > all.y1 ? one.y1 : all.y1;
+    all.x0 = cf_min(one.x0, all.x0);
+    all.y0 = cf_min(one.y0, all.y0);
+    all.x1 = cf_max(one.x1, all.x1);
+    all.y1 = cf_max(one.y1, all.y1);
   }
   return cf_rect_is_empty(all) ? (CfRect){0} : all;
 }

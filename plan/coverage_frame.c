@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/int_math.h"
+
 /* ---- A frame ---- */
 
 #define CELL_COLUMNS 64
@@ -11,11 +13,6 @@
 
 /* Half pixels: more than rounding makes of any distance. */
 #define MARGIN 4.0f
-
-static int clamp(int value, int least, int most)
-{
-  return value < least ? least : value > most ? most : value;
-}
 
 static int cell_columns(const CfVideo *video)
 {
@@ -41,7 +38,7 @@ static float least_distance(const CfShape *shape, CfRect pixels)
 {
   const int left = 2 * (shape->x0 - pixels.x1) + 1, right = 2 * (pixels.x0 - shape->x1) + 1;
   const int top = 2 * (shape->y0 - pixels.y1) + 1, bottom = 2 * (pixels.y0 - shape->y1) + 1;
-  const int across = left > right ? left : right, down = top > bottom ? top : bottom;
+  const int across = cf_max(left, right), down = cf_max(top, bottom);
   const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
 
   return sqrtf(aside * aside + away * away);
@@ -60,8 +57,8 @@ static float most_distance(const CfCoverageRule *rule, const CfShape *shape, CfR
   const int centre_y = rule->ellipse ? shape->centre_y : shape->y0 + shape->y1;
   const int left = centre_x - 2 * pixels.x0, right = 2 * pixels.x1 - centre_x;
   const int top = centre_y - 2 * pixels.y0, bottom = 2 * pixels.y1 - centre_y;
-  const int across = (left > right ? left : right) - half_x;
-  const int down = (top > bottom ? top : bottom) - half_y;
+  const int across = cf_max(left, right) - half_x;
+  const int down = cf_max(top, bottom) - half_y;
   const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
   const float radius = rule->ellipse ? (float)shape->smaller_axis : 0.0f;
 
@@ -101,8 +98,8 @@ static void visit_cells(CfCoverage *coverage, int i, VisitCell visit)
   for (int row = cells.y0; row < cells.y1; row++) {
     for (int column = cells.x0; column < cells.x1; column++) {
       const int x = column * CELL_COLUMNS, y = row * CELL_ROWS;
-      const CfRect pixels = {x, y, clamp(x + CELL_COLUMNS, 0, video->width),
-                             clamp(y + CELL_ROWS, 0, video->height)};
+      const CfRect pixels = {x, y, cf_clamp(x + CELL_COLUMNS, 0, video->width),
+                             cf_clamp(y + CELL_ROWS, 0, video->height)};
 
       visit(coverage, i, row * cell_columns(video) + column, pixels);
     }
@@ -238,8 +235,8 @@ static bool find_candidate(const Line *line, int region, Candidate *candidate)
 
   candidate->shape = &one->shape;
   candidate->region = region;
-  candidate->x0 = one->bounds.x0 > line->x0 ? one->bounds.x0 : line->x0;
-  candidate->x1 = one->bounds.x1 < line->x1 ? one->bounds.x1 : line->x1;
+  candidate->x0 = cf_max(one->bounds.x0, line->x0);
+  candidate->x1 = cf_min(one->bounds.x1, line->x1);
   return candidate->x0 < candidate->x1 && line->y >= one->bounds.y0 && line->y < one->bounds.y1;
 }
 
@@ -259,11 +256,11 @@ static void fade_rectangle(const CfCoverageRule *rule, const CfShape *shape, int
                            int count, uint16_t *restrict coverage)
 {
   const int above = 2 * (shape->y0 - y) - 1, below = 2 * (y - shape->y1) + 1;
-  const int away = clamp(above > below ? above : below, 0, ANY_FEATHER);
+  const int away = cf_clamp(cf_max(above, below), 0, ANY_FEATHER);
 
   for (int i = 0; i < count; i++) {
     const int left = 2 * (shape->x0 - x0 - i) - 1, right = 2 * (x0 + i - shape->x1) + 1;
-    const int aside = clamp(left > right ? left : right, 0, ANY_FEATHER);
+    const int aside = cf_clamp(cf_max(left, right), 0, ANY_FEATHER);
 
     coverage[i] = fade(sqrtf((float)(aside * aside + away * away)), rule->step);
   }
@@ -316,8 +313,8 @@ static void cover(const Line *line, const Candidate *candidate, int x0, int x1)
 {
   const CfShape *shape = candidate->shape;
   const bool full = !line->rule.ellipse && line->y >= shape->y0 && line->y < shape->y1;
-  const int inner0 = full ? clamp(shape->x0, x0, x1) : x1;
-  const int inner1 = full ? clamp(shape->x1, x0, x1) : x1;
+  const int inner0 = full ? cf_clamp(shape->x0, x0, x1) : x1;
+  const int inner1 = full ? cf_clamp(shape->x1, x0, x1) : x1;
 
   if (line->rule.step > 0.0f) {
     cover_part(line, candidate, x0, inner0);
@@ -364,7 +361,7 @@ static void cover_span(const Line *line, const Candidate *candidates, int count,
 
     if ((k > 0 && i == nearest) || distance[i] > farthest)
       continue;
-    cover(line, one, one->x0 > x0 ? one->x0 : x0, one->x1 < x1 ? one->x1 : x1);
+    cover(line, one, cf_max(one->x0, x0), cf_min(one->x1, x1));
     farthest = farthest_rival(line, x0, x1);
   }
 }
@@ -377,7 +374,7 @@ static void cover_batch(const Line *line, const Candidate *candidates, int count
     return;
   }
   for (int x = line->x0; x < line->x1; x += SPAN)
-    cover_span(line, candidates, count, x, x + SPAN < line->x1 ? x + SPAN : line->x1);
+    cover_span(line, candidates, count, x, cf_min(x + SPAN, line->x1));
 }
 
 /* The indices of the regions listed for the line's cell; their number is the result. */
@@ -447,7 +444,7 @@ static bool luma_line(const Line *line)
   for (int x0 = line->x0, x1; x0 < line->x1; x0 = x1) {
     Line part = *line;
 
-    x1 = clamp((x0 / CELL_COLUMNS + 1) * CELL_COLUMNS, x0, line->x1);
+    x1 = cf_clamp((x0 / CELL_COLUMNS + 1) * CELL_COLUMNS, x0, line->x1);
     part.x0 = x0;
     part.x1 = x1;
     part.coverage = line->coverage + (x0 - line->x0);

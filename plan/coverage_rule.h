@@ -15,11 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define CF_SHARED __host__ __device__ static inline
-#else
-#define CF_SHARED static inline
-#endif
+#include "plan/shared.h"
 
 #define CF_COVERED 256
 

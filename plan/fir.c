@@ -19,18 +19,13 @@ typedef struct {
   int planes; /* CfSepconvPlanes */
 } Tone;
 
-static bool is_chroma(CfRole role)
-{
-  return role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-}
-
 static bool is_selected(CfRole role, int planes)
 {
   if (role == CF_ROLE_PADDING)
     return false;
   if (role == CF_ROLE_ALPHA)
     return planes & CF_SEPCONV_PLANE_ALPHA;
-  return planes & (is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
+  return planes & (cf_is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
 }
 
 /* Taps */
@@ -40,7 +35,7 @@ bool cf_taps_are_identity(const CfTaps *taps)
   return taps->tap[taps->anchor] == 1.0 && taps->magnitude == 1.0;
 }
 
-static CfTaps measured_taps(const double *tap, int count, int anchor)
+CfTaps cf_taps(const double *tap, int count, int anchor)
 {
   CfTaps taps = {.count = count, .anchor = anchor, .tap = tap};
 
@@ -82,9 +77,11 @@ static double alpha_scale(const CfFirPlane *plane)
 }
 
 static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, CfRole role,
-                                 const Tone *tone, int border)
+                                 const Tone *tone)
 {
-  CfFirChannel channel = {.filtered = is_selected(role, tone->planes), .border = border};
+  CfFirChannel channel = {.filtered = is_selected(role, tone->planes),
+                          .centre = cf_neutral_code(video, role),
+                          .border = cf_color_code(video, tone->border_color, role)};
 
   if (role == CF_ROLE_ALPHA) {
     channel.scale = alpha_scale(plane);
@@ -92,9 +89,7 @@ static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, 
     return channel;
   }
   channel.scale = tone->scale;
-  if (is_chroma(role)) {
-    channel.centre = cf_chroma_centre(video);
-  } else {
+  if (!cf_is_chroma(role)) {
     channel.bias = tone->bias * cf_max_code(cf_format_info(video->format));
     channel.absolute = tone->absolute;
   }
@@ -123,7 +118,7 @@ static bool single_precision_suffices(const CfFirPlane *plane, int channels, int
 }
 
 static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlaneFormat *format,
-                          const Tone *tone, const int border[CF_ROLE_COUNT])
+                          const Tone *tone)
 {
   const bool delta = cf_taps_are_identity(&plane->row) && cf_taps_are_identity(&plane->column);
   bool colour = false;
@@ -136,7 +131,7 @@ static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlane
     const CfRole role = format->role[c];
     CfFirChannel *channel = &plane->channel[c];
 
-    *channel = plan_channel(video, plane, role, tone, border[role]);
+    *channel = plan_channel(video, plane, role, tone);
     if (delta && channel_is_identity(channel))
       channel->filtered = false;
     plane->filtered = plane->filtered || channel->filtered;
@@ -148,24 +143,12 @@ static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlane
                                                     cf_max_code(cf_format_info(video->format)));
 }
 
-static void border_codes(const CfVideo *video, uint32_t argb, int border[CF_ROLE_COUNT])
-{
-  const int max_code = cf_max_code(cf_format_info(video->format));
-  double codes[CF_ROLE_COUNT];
-
-  cf_color_codes(video, argb, codes);
-  for (int role = 0; role < CF_ROLE_COUNT; role++)
-    border[role] = (int)fmin(fmax(floor(codes[role] + 0.5), 0.0), max_code);
-}
-
 static void plan_all_channels(CfFirPlan *plan, const CfVideo *video, const Tone *tone)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  int border[CF_ROLE_COUNT];
 
-  border_codes(video, tone->border_color, border);
   for (int p = 0; p < format->planes; p++)
-    plan_channels(&plan->plane[p], video, &format->plane[p], tone, border);
+    plan_channels(&plan->plane[p], video, &format->plane[p], tone);
 }
 
 /* Gaussian blur */
@@ -177,7 +160,7 @@ static CfTaps gaussblur_taps(double sigma, bool sharpen, double *tap)
   cf_gaussian_taps(sigma, radius, tap);
   if (sharpen)
     cf_sharpening_taps(radius, tap);
-  return measured_taps(tap, 2 * radius + 1, radius);
+  return cf_taps(tap, 2 * radius + 1, radius);
 }
 
 bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussblurParams *params,
@@ -212,6 +195,13 @@ bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussb
   return true;
 }
 
+bool cf_fir_plan_channels(CfFirPlan *plan, const CfVideo *video, CfBorder border, CfStatus *status)
+{
+  const CfGaussblurParams any = {.sigma = 1.0, .sigma_vertical = -1.0, .border = border};
+
+  return cf_fir_plan_gaussblur(plan, video, &any, status);
+}
+
 /* Separable convolution */
 
 /* The kernels of the params after preset and normalize, and where their anchors are. */
@@ -222,7 +212,7 @@ typedef struct {
 
 static bool normalize_kernel(CfKernel *kernel, const char *name, CfStatus *status)
 {
-  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, 0);
+  const CfTaps taps = cf_taps(kernel->tap, kernel->taps, 0);
 
   if (sums_to_zero(taps.sum, taps.magnitude))
     return cf_fail(status, CF_ERROR_INVALID,
@@ -270,8 +260,8 @@ static bool is_unsharp(const CfSepconvParams *params)
 
 static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, CfStatus *status)
 {
-  const CfTaps row = measured_taps(kernels->row.tap, kernels->row.taps, 0);
-  const CfTaps column = measured_taps(kernels->column.tap, kernels->column.taps, 0);
+  const CfTaps row = cf_taps(kernels->row.tap, kernels->row.taps, 0);
+  const CfTaps column = cf_taps(kernels->column.tap, kernels->column.taps, 0);
   const double sums = row.magnitude * column.magnitude;
   const double gain =
       fabs(params->scale) * (is_unsharp(params) ? 1.0 + params->amount * (1.0 + sums) : sums);
@@ -284,11 +274,10 @@ static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, Cf
                  gain, CF_FIR_MAX_GAIN);
 }
 
-bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status)
+bool cf_sepconv_check(const CfSepconvParams *params, CfStatus *status)
 {
   Kernels kernels;
 
-  (void)video;
   return resolve_kernels(params, &kernels, status) && check_gain(params, &kernels, status);
 }
 
@@ -303,8 +292,8 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
     return false;
   if (is_unsharp(params))
     return params->amount == 0.0 && params->scale == 1.0 && params->bias == 0.0;
-  row = measured_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
-  column = measured_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
+  row = cf_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
+  column = cf_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
   return cf_taps_are_identity(&row) && cf_taps_are_identity(&column) && params->scale == 1.0 &&
          params->bias == 0.0;
 }
@@ -317,7 +306,7 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
  * added to `exponent`, for the scale to make up for. */
 static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, int *exponent)
 {
-  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, anchor);
+  const CfTaps taps = cf_taps(kernel->tap, kernel->taps, anchor);
   int own = 0;
 
   frexp(taps.magnitude, &own);
@@ -325,7 +314,7 @@ static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, i
   for (int i = 0; i < kernel->taps; i++)
     storage[i] = ldexp(kernel->tap[i], -own);
   *exponent += own;
-  return measured_taps(storage, kernel->taps, anchor);
+  return cf_taps(storage, kernel->taps, anchor);
 }
 
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,

@@ -82,7 +82,7 @@ typedef struct {
 
 /* What the table of ranges cannot refuse: an even preset-size, an anchor outside its kernel,
  * normalize where the taps sum to 0, a gain beyond CF_FIR_MAX_GAIN. */
-bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status);
+bool cf_sepconv_check(const CfSepconvParams *params, CfStatus *status);
 
 /* Whether the output equals the input for every picture and format. */
 bool cf_sepconv_is_identity(const CfSepconvParams *params);
@@ -95,8 +95,15 @@ bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussb
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,
                          CfStatus *status);
 
+/* The same for blurs by other means than taps, which ask what happens to the channels: these are
+ * planned as for any Gaussian, of which the plan has the taps. */
+bool cf_fir_plan_channels(CfFirPlan *plan, const CfVideo *video, CfBorder border, CfStatus *status);
+
 /* Frees the plan's memory and leaves it empty. */
 void cf_fir_plan_free(CfFirPlan *plan);
+
+/* These taps, and what they add up to. */
+CfTaps cf_taps(const double *tap, int count, int anchor);
 
 /* Whether these taps only hand on the sample at the anchor. */
 bool cf_taps_are_identity(const CfTaps *taps);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#define CF_GAUSSIAN_MOST_TAPS 2001 /* 2 R + 1 of CF_LARGEST_SIGMA */
+
 /* R. What lies beyond changes an edge between black and white by 0.01 codes of 8 bits at most. */
 int cf_gaussian_radius(double sigma);
 

@@ -141,15 +141,28 @@ int cf_alpha_channel(const CfPlaneFormat *plane)
   return -1;
 }
 
+bool cf_find_role(const CfFormatInfo *format, CfRole role, int *plane, int *channel)
+{
+  for (int p = 0; p < format->planes; p++) {
+    for (int c = 0; c < format->plane[p].channels; c++) {
+      if (format->plane[p].role[c] == role) {
+        *plane = p;
+        *channel = c;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 void cf_code_range(const CfVideo *video, CfRole role, double *offset, double *scale)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
 
-  if (video->range == CF_RANGE_LIMITED && (chroma || role == CF_ROLE_LUMA)) {
+  if (video->range == CF_RANGE_LIMITED && (cf_is_chroma(role) || role == CF_ROLE_LUMA)) {
     const double unit = (double)(1 << (format->bits - 8));
     *offset = 16.0 * unit;
-    *scale = (chroma ? 224.0 : 219.0) * unit;
+    *scale = (cf_is_chroma(role) ? 224.0 : 219.0) * unit;
   } else {
     *offset = 0.0;
     *scale = cf_max_code(format);
@@ -159,6 +172,11 @@ void cf_code_range(const CfVideo *video, CfRole role, double *offset, double *sc
 double cf_chroma_centre(const CfVideo *video)
 {
   return (double)(1 << (cf_format_info(video->format)->bits - 1));
+}
+
+double cf_neutral_code(const CfVideo *video, CfRole role)
+{
+  return cf_is_chroma(role) ? cf_chroma_centre(video) : 0.0;
 }
 
 void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT])
@@ -178,7 +196,7 @@ void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_CO
   };
 
   for (int role = 0; role < CF_ROLE_COUNT; role++) {
-    const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+    const bool chroma = cf_is_chroma((CfRole)role);
     double offset, scale;
 
     cf_code_range(video, (CfRole)role, &offset, &scale);
@@ -186,24 +204,25 @@ void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_CO
   }
 }
 
+int cf_color_code(const CfVideo *video, uint32_t argb, CfRole role)
+{
+  double codes[CF_ROLE_COUNT];
+
+  cf_color_codes(video, argb, codes);
+  return (int)fmin(fmax(floor(codes[role] + 0.5), 0.0), cf_max_code(cf_format_info(video->format)));
+}
+
 size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,
                       uint8_t pixel[2 * CF_MAX_CHANNELS])
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   const CfPlaneFormat *info = &format->plane[plane];
-  double codes[CF_ROLE_COUNT];
+  const size_t bytes = (size_t)cf_sample_bytes(format);
 
-  cf_color_codes(video, argb, codes);
   for (int k = 0; k < info->channels; k++) {
-    const double code = fmin(fmax(floor(codes[info->role[k]] + 0.5), 0.0), cf_max_code(format));
-    const unsigned sample = (unsigned)code << format->shift;
+    const uint16_t sample = (uint16_t)(cf_color_code(video, argb, info->role[k]) << format->shift);
 
-    if (format->bits > 8) {
-      pixel[2 * k] = (uint8_t)sample;
-      pixel[2 * k + 1] = (uint8_t)(sample >> 8);
-    } else {
-      pixel[k] = (uint8_t)sample;
-    }
+    memcpy(pixel + (size_t)k * bytes, &sample, bytes);
   }
-  return (size_t)(info->channels * cf_sample_bytes(format));
+  return (size_t)info->channels * bytes;
 }

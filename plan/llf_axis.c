@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "border.h"
+#include "plan/int_math.h"
 
 static void operator_free(CfLlfOperator *op)
 {
@@ -16,7 +17,7 @@ static bool operator_alloc(CfLlfOperator *op, int inputs, int outputs, int width
 {
   op->inputs = inputs;
   op->outputs = outputs;
-  op->width = width < inputs ? width : inputs;
+  op->width = cf_min(width, inputs);
   op->first = malloc((size_t)outputs * sizeof *op->first);
   op->weight = calloc((size_t)outputs * (size_t)op->width, sizeof *op->weight);
   return op->first && op->weight;
@@ -92,7 +93,7 @@ static bool operator_product(CfLlfOperator *op, const CfLlfOperator *outer,
   for (int i = 0; i < outer->outputs; i++) {
     const int from = outer->first[i], to = from + outer->width - 1;
     const int reach = inner->first[to] + inner->width - inner->first[from];
-    width = reach > width ? reach : width;
+    width = cf_max(reach, width);
   }
   if (!operator_alloc(op, inner->inputs, outer->outputs, width))
     return false;

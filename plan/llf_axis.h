@@ -20,10 +20,9 @@ typedef struct {
  *   (reduced_y reduced_x - expanded_y expanded_x) r_g(I)
  * and what `expanded` reaches contains what `reduced` reaches. */
 typedef struct {
-  CfLlfOperator reduced[CF_LLF_MAX_IMAGES]; /* the picture -> image l */
-  CfLlfOperator
-      expanded[CF_LLF_MAX_IMAGES];         /* the picture -> image l + 1, expanded as large as l */
-  CfLlfOperator expand[CF_LLF_MAX_IMAGES]; /* image l + 1 -> the size of image l */
+  CfLlfOperator reduced[CF_LLF_MAX_IMAGES];  /* the picture -> image l */
+  CfLlfOperator expanded[CF_LLF_MAX_IMAGES]; /* the picture -> image l + 1 -> the size of l */
+  CfLlfOperator expand[CF_LLF_MAX_IMAGES];   /* image l + 1 -> the size of l */
 } CfLlfAxis;
 
 /* Fills a zeroed axis for the sizes of CfLlfPyramid. False where memory ran out; then, too, the

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/int_math.h"
+
 #define PI 3.14159265358979323846
 
 /* Laplacian levels that `reach` leaves of `levels`, and its share of the last of them. */
@@ -22,7 +24,7 @@ static int reached_levels(int shorter, int levels, double reach, double *share)
 static CfLlfPyramid shape(int width, int height, int levels, double reach)
 {
   CfLlfPyramid pyramid = {.width = {width}, .height = {height}, .last_share = 1.0};
-  const int shorter = width < height ? width : height;
+  const int shorter = cf_min(width, height);
   int last = 0;
 
   while (shorter >> (last + 1) > 0 && (levels == 0 || last < levels))
@@ -124,8 +126,8 @@ typedef struct {
 
 static void fit_init(Fit *fit, const CfLlfParams *params, const CfLlfSeries *series)
 {
-  /* Small differences are by far the most frequent in a Laplacian pyramid. Of the weights (k / (k +
-   * d))^p this one was best on photographs: up to 2 dB more than k = 0.1, p = 1. */
+  /* Weights are (knee / (knee + d))^2: small differences are by far the most frequent in a
+   * Laplacian pyramid. */
   const double knee = 0.05;
   /* Keeps the equations solvable where the sines resolve more than the points do. */
   const double ridge = 1e-6;
@@ -254,10 +256,8 @@ CfLlfSeries cf_llf_series(const CfLlfParams *params)
 {
   /* Beyond sigma the curve is the straight line beta (d - sigma) + sigma. What remains of it over
    * the linear part below is odd about half the period, as the sines are: with half the period at
-   * (1 + sigma) / 2, [sigma, 1] mirrors onto itself and all terms serve what lies below. That is
-   * better than any period of a scan from 0.7 to 1.75. A little more keeps the mirrored corner of
-   * the curve away from d = 1, black against white: worth 10 dB there and a few tenths elsewhere.
-   */
+   * (1 + sigma) / 2, [sigma, 1] mirrors onto itself and all terms serve what lies below. A little
+   * more keeps the mirrored corner of the curve away from d = 1, black against white. */
   const double half_period = 0.5 * (1.0 + params->sigma) + 0.01;
   CfLlfSeries series = {.harmonics = params->harmonics,
                         .linear = (params->beta - 1.0) * (1.0 - params->sigma / half_period),
@@ -310,7 +310,7 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
   CfLlfWeights weights = {.offset = has_floor ? -1.0 : 1.0};
 
   if (has_floor || has_share)
-    weights.levels = levels < CF_LLF_WEIGHTED_LEVELS ? levels : CF_LLF_WEIGHTED_LEVELS;
+    weights.levels = cf_min(levels, CF_LLF_WEIGHTED_LEVELS);
   if (has_floor)
     weights.slope = 1.0 / (closed_below * noise_floor);
   for (int l = 0; l < weights.levels; l++)
@@ -338,27 +338,8 @@ int cf_llf_intensity_levels(const CfLlfParams *params)
 void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, double *scale)
 {
   cf_code_range(video, role, offset, scale);
-  if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
+  if (cf_is_chroma(role))
     *offset = cf_chroma_centre(video) - 0.5 * *scale;
-}
-
-static bool find_role(const CfVideo *video, CfRole role, CfLlfComponent *component)
-{
-  const CfFormatInfo *format = cf_format_info(video->format);
-
-  for (int plane = 0; plane < format->planes; plane++) {
-    for (int channel = 0; channel < format->plane[plane].channels; channel++) {
-      if (format->plane[plane].role[channel] != role)
-        continue;
-      *component = (CfLlfComponent){.plane = plane,
-                                    .channel = channel,
-                                    .width = cf_plane_width(video, plane),
-                                    .height = cf_plane_height(video, plane)};
-      cf_llf_component_range(video, role, &component->offset, &component->scale);
-      return true;
-    }
-  }
-  return false;
 }
 
 int cf_llf_components(const CfVideo *video, CfLlfComponent components[3])
@@ -368,8 +349,14 @@ int cf_llf_components(const CfVideo *video, CfLlfComponent components[3])
   int count = 0;
 
   for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
-    if (find_role(video, roles[i], &components[count]))
-      count++;
+    CfLlfComponent found;
+
+    if (!cf_find_role(cf_format_info(video->format), roles[i], &found.plane, &found.channel))
+      continue;
+    found.width = cf_plane_width(video, found.plane);
+    found.height = cf_plane_height(video, found.plane);
+    cf_llf_component_range(video, roles[i], &found.offset, &found.scale);
+    components[count++] = found;
   }
   return count;
 }

@@ -85,8 +85,7 @@ double cf_llf_follow(double luma, double filtered);
 typedef struct {
   int images; /* Gaussian images, >= 1: one more than Laplacian levels, the last is the residual */
   int width[CF_LLF_MAX_IMAGES], height[CF_LLF_MAX_IMAGES]; /* [0] is the picture */
-  double
-      last_share; /* of the effect on the last Laplacian level: 1, less where `reach` ends in it */
+  double last_share; /* of the last Laplacian level: 1, less where `reach` ends in it */
 } CfLlfPyramid;
 
 /* The pyramid of a width x height picture: floor (log2 (min)) + 1 images, each ceil (n / 2) of the
@@ -178,16 +177,16 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 /* Sampled intensities of engine=sampled: params->intensity_levels, or where it is 0 MATLAB's rule,
  * and below a noise floor of 0.02 more, up to twice as many at 0.01 and less. Sample k is the
  * intensity k / (count - 1); a coefficient is interpolated linearly between those of the two
- * samples around g, on every level, the first included: replacing only the first term of level 0 by
- * its exact value (I itself) gains 2 to 5 dB on texture, but shifts flat areas by what the
- * interpolated curve is off at d = 0, up to 11 8-bit codes, in bands between the samples. */
+ * samples around g, on every level, the first included: with the exact first term there, I itself,
+ * flat areas would shift by what the interpolated curve is off at d = 0. */
 int cf_llf_intensity_levels(const CfLlfParams *params);
 
 /* Where a component of this role enters the filter: intensity = (code - offset) / scale. Luma, red,
  * green and blue as cf_code_range(); chroma so that its neutral value is 0.5. */
 void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, double *scale);
 
-/* A component of a format: where it lies, and how code values become intensities. */
+/* A component of a format: where it lies, and how code values become intensities. Sizes are in its
+ * own samples. */
 typedef struct {
   int plane, channel; /* channel counts interleaved samples */
   int width, height;

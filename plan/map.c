@@ -151,26 +151,13 @@ CfMapSigmas cf_map_sigmas(const CfVideo *video, const CfGaussblurParams *params,
 
 /* Pictures as maps */
 
-static void find_channel(const CfFormatInfo *info, CfRole role, int *plane, int *channel)
-{
-  for (int p = 0; p < info->planes; p++) {
-    for (int c = 0; c < info->plane[p].channels; c++) {
-      if (info->plane[p].role[c] == role) {
-        *plane = p;
-        *channel = c;
-        return;
-      }
-    }
-  }
-}
-
 static void add_role(CfMapMixer *mixer, const CfVideo *video, CfRole role, double share)
 {
   const int i = mixer->terms++;
   double offset, scale;
 
   cf_code_range(video, role, &offset, &scale);
-  find_channel(cf_format_info(video->format), role, &mixer->term[i].plane, &mixer->term[i].channel);
+  cf_find_role(cf_format_info(video->format), role, &mixer->term[i].plane, &mixer->term[i].channel);
   mixer->term[i].weight = (float)(share / scale);
   mixer->offset -= (float)(share * offset / scale);
 }

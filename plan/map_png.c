@@ -27,8 +27,6 @@ static void png_failed(png_structp png, png_const_charp message)
 
 static void png_warned(png_structp png, png_const_charp message)
 {
-  (void)png;
-  (void)message;
 }
 
 /* Rows become 1 or 3 channels of 8 or 16 bits. */

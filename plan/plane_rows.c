@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/plane_rows.h"
 
+#include "plan/int_math.h"
 #include "plan/strips.h"
-
-static int clamp(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
-}
 
 CfPlaneRows cf_job_plane_rows(const CfVideo *video, int plane, const CfJob *job)
 {
@@ -25,7 +21,8 @@ CfPlaneRows cf_job_readable_rows(const CfVideo *video, int plane, const CfJob *j
 
   if (job->rows == 0 || halo < 0)
     return (CfPlaneRows){0, height};
-  return (CfPlaneRows){clamp(rows.first - halo, 0, height), clamp(rows.end + halo, 0, height)};
+  return (CfPlaneRows){cf_clamp(rows.first - halo, 0, height),
+                       cf_clamp(rows.end + halo, 0, height)};
 }
 
 int cf_luma_halo(const CfVideo *video, const int *plane_halo)
@@ -37,7 +34,7 @@ int cf_luma_halo(const CfVideo *video, const int *plane_halo)
     if (plane_halo[p] < 0)
       return -1;
     const int rows = plane_halo[p] << format->plane[p].subsampling_y;
-    halo = rows > halo ? rows : halo;
+    halo = cf_max(halo, rows);
   }
   return halo;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plan/gaussian.h"
+#include "plan/int_math.h"
 #include "plan/pyramid_low.h"
 
 #define SMALLEST_LOW_VARIANCE 0.25
@@ -216,8 +217,8 @@ static void find_made(CfPyramidAxis *axis, CfBorder border)
   if (border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT)
     return;
   if (before > axis->made_first)
-    axis->made_first = before < fine_last ? before : fine_last;
-  axis->made_count = (after < fine_last ? after : fine_last) - axis->made_first + 1;
+    axis->made_first = cf_min(before, fine_last);
+  axis->made_count = cf_min(after, fine_last) - axis->made_first + 1;
 }
 
 /* The plan */

@@ -14,13 +14,10 @@
  *
  * u the sum of all u_p. Then K * l = b, up to a multiple of what solves K * y = 1.
  *
- * It beats a sampled Gaussian of the right variance most where the Gaussian ends: a step of 0.0003
- * of its peak, which prefilter and spline smear over some D, and around which the fit lets the
- * outermost taps swing. That is what is left of colours where alpha is 1/2 to 1 of 255, since they
- * are quotients of what the outermost taps add up to. Beyond an edge, in stripes along it in the
- * worst order, they are off by 2.1 at sigma = 2 D, 1.7 at 3 D and 1.3 at 4 D, sampled by 2.5
- * to 3.1, 2.2 and 1.7. A linear program for the least of just that finds 1.3 to 2.0 for sigma from
- * 2 D to 2.5 D, 1.1 to 1.3 at 3 D and 1.0 at 4 D: less takes a smaller D.
+ * They beat a sampled Gaussian of the right variance most where the Gaussian ends: in a step, which
+ * prefilter and spline smear over some D, and around which the fit lets the outermost taps swing.
+ * That is what is left of colours where alpha is 1/2 to 1 of 255, since they are quotients of what
+ * the outermost taps add up to (docs/engineering/experiments/pyramid-cpu.md).
  */
 #include "plan/pyramid_low.h"
 
@@ -30,8 +27,7 @@
 #include "plan/gaussian.h"
 
 /* Of K[0]. With D2 > 1, taps may swing from one to the next nearly without a trace in the results:
- * a penalty for what differs from a sampled Gaussian keeps them from it. With 1e-6 to 2e-2 errors
- * are the same within a few percent; this is best at most sigmas. */
+ * a penalty for what differs from a sampled Gaussian keeps them from it. */
 #define PENALTY 1e-2
 
 /* Everything in one block. */

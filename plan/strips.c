@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/strips.h"
 
+#include "plan/int_math.h"
+
 /* A picture is cut into quarters where that makes strips of a size in between: only the first and
- * the last do not overlap. Shorter ones take kernels as long as longer ones do: on an H200, strips
- * of 3840x2160 RGBA of 2, 4, 8 and 16 MiB took 1.11, 1.05, 1.02 and 1.01 of the bus time with 9
- * taps, and 1.43, 1.04, - and 1.00 with 33. Longer ones are late to leave. */
+ * the last do not overlap. Shorter ones take kernels as long as longer ones do, and longer ones are
+ * late to leave. */
 #define STRIPS_OF_A_PICTURE 4
 #define LEAST_STRIP_BYTES   ((size_t)4 << 20)
 #define MOST_STRIP_BYTES    ((size_t)16 << 20)
@@ -26,16 +27,6 @@ typedef struct {
 static int even_up(int rows)
 {
   return rows + (rows & 1);
-}
-
-static int largest(int a, int b)
-{
-  return a > b ? a : b;
-}
-
-static int smallest(int a, int b)
-{
-  return a < b ? a : b;
 }
 
 /* Halos change while a sigma is animated; in powers of two, that seldom cuts anew. */
@@ -92,7 +83,7 @@ static void cut(CfStrips *strips, const Videos *videos, int halo, int rows, int 
     strips->count = (height + strips->rows - 1) / strips->rows;
     strips->halo = halo;
   }
-  strips->source_rows = smallest(strips->rows + 2 * strips->halo, height);
+  strips->source_rows = cf_min(strips->rows + 2 * strips->halo, height);
   strips->source_bytes = cf_strips_lay_out(video, strips->source_rows, NULL, NULL);
   strips->result_bytes = cf_strips_lay_out(&videos->result, strips->rows, NULL, NULL);
 }
@@ -129,7 +120,7 @@ static int preferred_rows(const CfVideo *video, int halo)
   const size_t pairs = preferred_bytes(video) / cf_strips_lay_out(video, 2, NULL, NULL);
   const int rows = pairs < (size_t)video->height ? 2 * (int)pairs : video->height;
 
-  return even_up(largest(largest(rows, ROWS_PER_HALO * halo), video->height / MAX_STRIPS + 1));
+  return even_up(cf_max(cf_max(rows, ROWS_PER_HALO * halo), video->height / MAX_STRIPS + 1));
 }
 
 static bool refuse(const Videos *videos, int halo, size_t limit, CfStatus *status)
@@ -166,7 +157,7 @@ bool cf_strips_plan(CfStrips *strips, const CfVideo *video, const CfVideo *resul
     if (!limit || cf_strips_bytes(strips) <= limit)
       return true;
     if (halo >= 0 && rows >= 2 && (rows >= stepped || slots == MIN_SLOTS)) {
-      cut(strips, &videos, stepped, smallest(rows, preferred), slots);
+      cut(strips, &videos, stepped, cf_min(rows, preferred), slots);
       return true;
     }
   }
@@ -176,10 +167,10 @@ bool cf_strips_plan(CfStrips *strips, const CfVideo *video, const CfVideo *resul
 CfStrip cf_strips_strip(const CfStrips *strips, int index)
 {
   const int height = strips->video.height;
-  const int first = index * strips->rows, end = smallest(first + strips->rows, height);
-  const int held = largest(first - strips->halo, 0);
-  const int arriving = index > 0 ? smallest(first + strips->halo, height) : 0;
-  const int held_end = smallest(end + strips->halo, height);
+  const int first = index * strips->rows, end = cf_min(first + strips->rows, height);
+  const int held = cf_max(first - strips->halo, 0);
+  const int arriving = index > 0 ? cf_min(first + strips->halo, height) : 0;
+  const int held_end = cf_min(end + strips->halo, height);
   CfStrip strip;
 
   strip.made = (CfRows){first, end - first};

@@ -56,6 +56,6 @@ CfStrip cf_strips_strip(const CfStrips *strips, int index);
 /* The rows of `plane` that belong to luma rows which start at an even one. */
 CfRows cf_strips_plane_rows(const CfVideo *video, int plane, CfRows rows);
 
-/* Lays out the planes of a slot that holds `rows` luma rows of `video`, from `memory` on; returns
- * the bytes they take. `picture` may be NULL. */
+/* Lays out the planes of a slot that holds `rows` luma rows of `video`, or of any other picture in
+ * device memory, from `memory` on; returns the bytes they take. `picture` may be NULL. */
 size_t cf_strips_lay_out(const CfVideo *video, int rows, uint8_t *memory, CfPicture *picture);

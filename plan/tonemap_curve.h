@@ -7,13 +7,16 @@
 
 #include <math.h>
 
-#include "plan/tonemap_peak.h"
+#include "plan/shared.h"
 #include "tonemap.h"
 
 #define CF_TONEMAP_BLACK           0.1   /* nits that are added before the logarithm */
 #define CF_TONEMAP_REFERENCE_WHITE 203.0 /* nits of what SDR calls white: ITU-R BT.2408 */
 #define CF_TONEMAP_PIVOT           40.0  /* nits: below, tones are kept */
 #define CF_TONEMAP_BEYOND          0.5   /* stops above white, which rolling off takes back */
+
+#define CF_TONEMAP_PLANE_PEAK 10000.0            /* nits at the plane's last code */
+#define CF_TONEMAP_STOPS      16.609654901315086 /* there: log2 (1 + PLANE_PEAK / BLACK) */
 
 typedef struct {
   double white;    /* nits that become 1 */

@@ -5,17 +5,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "plan/tonemap_curve.h"
 
-#ifdef __CUDACC__
-#define CF_SHARED __host__ __device__ static inline
-#else
-#define CF_SHARED static inline
-#endif
-
-#define CF_TONEMAP_BINS     1024 /* of the plane's histogram: a bin has 64 codes */
-#define CF_TONEMAP_CUT_BINS 32   /* that frames are compared by: a bin has 32 of the others */
+#define CF_TONEMAP_BINS         1024 /* of the plane's histogram */
+#define CF_TONEMAP_CODES_OF_BIN (65536 / CF_TONEMAP_BINS)
+#define CF_TONEMAP_CUT_BINS     32 /* that frames are compared by: each has 32 of the others */
 
 #define CF_TONEMAP_BRIGHTER 10000 /* one sample of so many may be brighter than the peak */
 #define CF_TONEMAP_CUT      0.4f  /* share of samples that change bins in a cut */
@@ -48,24 +42,24 @@ CF_SHARED int cf_tonemap_brightest_bin(const uint32_t *histogram, uint32_t sampl
   return bin;
 }
 
-/* The share of a frame's samples in each of the bins that frames are compared by. */
-CF_SHARED float cf_tonemap_cut_share(const uint32_t *histogram, uint32_t samples, int bin)
+/* Takes over a frame of so many samples, of which the coarse bins have `counts`. Its own peak is
+ * the upper edge of its brightest bin, and white at least; `memory` starts with it, also after a
+ * cut, and else goes towards it. */
+CF_SHARED void cf_tonemap_follow(CfTonemapMemory *memory, const CfTonemapParams *params,
+                                 int brightest, const uint32_t counts[CF_TONEMAP_CUT_BINS],
+                                 uint32_t samples, CfTonemapPace pace)
 {
-  const int width = CF_TONEMAP_BINS / CF_TONEMAP_CUT_BINS;
-  uint32_t count = 0;
+  const double white = cf_tonemap_log(cf_tonemap_white(params));
+  const double edge = (brightest + 1.0) / CF_TONEMAP_BINS * CF_TONEMAP_STOPS;
+  const float measured = (float)fmax(edge, white), step = measured - memory->peak;
+  float changed = 0.0f;
 
-  for (int i = 0; i < width; i++)
-    count += histogram[bin * width + i];
-  return (float)count / (float)samples;
-}
+  for (int i = 0; i < CF_TONEMAP_CUT_BINS; i++) {
+    const float share = (float)counts[i] / (float)samples;
 
-/* Takes a frame's peak over: `measured` stops, of which `memory` is the start if it is not started,
- * or if `changed`, the sum of the differences of shares, tells of a cut. */
-CF_SHARED void cf_tonemap_follow(CfTonemapMemory *memory, float measured, float changed,
-                                 CfTonemapPace pace)
-{
-  const float step = measured - memory->peak;
-
+    changed += fabsf(share - memory->share[i]);
+    memory->share[i] = share;
+  }
   if (!memory->started || 0.5f * changed > CF_TONEMAP_CUT)
     memory->peak = measured;
   else

@@ -29,13 +29,18 @@ double cf_hlg_inverse_oetf(double signal)
 
 /* ---- Codes ---- */
 
-/* Row y: the matrix of Bayer 1973, of order 8. */
-const uint8_t cf_tonemap_dither[8][8] = {
-    {0, 32, 8, 40, 2, 34, 10, 42},  {48, 16, 56, 24, 50, 18, 58, 26},
-    {12, 44, 4, 36, 14, 46, 6, 38}, {60, 28, 52, 20, 62, 30, 54, 22},
-    {3, 35, 11, 43, 1, 33, 9, 41},  {51, 19, 59, 27, 49, 17, 57, 25},
-    {15, 47, 7, 39, 13, 45, 5, 37}, {63, 31, 55, 23, 61, 29, 53, 21},
-};
+double cf_tonemap_rounding(const CfTonemapParams *params, int x, int y)
+{
+  /* Row y: the matrix of Bayer 1973, of order 8. */
+  static const uint8_t dither[8][8] = {
+      {0, 32, 8, 40, 2, 34, 10, 42},  {48, 16, 56, 24, 50, 18, 58, 26},
+      {12, 44, 4, 36, 14, 46, 6, 38}, {60, 28, 52, 20, 62, 30, 54, 22},
+      {3, 35, 11, 43, 1, 33, 9, 41},  {51, 19, 59, 27, 49, 17, 57, 25},
+      {15, 47, 7, 39, 13, 45, 5, 37}, {63, 31, 55, 23, 61, 29, 53, 21},
+  };
+
+  return params->dither ? (dither[y & 7][x & 7] + 0.5) / 64.0 : 0.5;
+}
 
 /* ITU-R BT.2087. */
 const double cf_tonemap_to_709[3][3] = {
@@ -180,17 +185,11 @@ double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *para
                             const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
                             double seconds)
 {
-  const double white = cf_tonemap_log(cf_tonemap_white(params));
-  const int bin = cf_tonemap_brightest_bin(histogram, samples);
-  const double edge = (bin + 1.0) / CF_TONEMAP_BINS * CF_TONEMAP_STOPS;
-  float changed = 0.0f;
+  uint32_t coarse[CF_TONEMAP_CUT_BINS] = {0};
 
-  for (int i = 0; i < CF_TONEMAP_CUT_BINS; i++) {
-    const float share = cf_tonemap_cut_share(histogram, samples, i);
-
-    changed += fabsf(share - memory->share[i]);
-    memory->share[i] = share;
-  }
-  cf_tonemap_follow(memory, (float)fmax(edge, white), changed, cf_tonemap_pace(seconds));
+  for (int i = 0; i < CF_TONEMAP_BINS; i++)
+    coarse[i / (CF_TONEMAP_BINS / CF_TONEMAP_CUT_BINS)] += histogram[i];
+  cf_tonemap_follow(memory, params, cf_tonemap_brightest_bin(histogram, samples), coarse, samples,
+                    cf_tonemap_pace(seconds));
   return cf_tonemap_nits(memory->peak);
 }

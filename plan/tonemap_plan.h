@@ -25,22 +25,19 @@
 #pragma once
 
 #include "llf.h"
-#include "plan/tonemap_curve.h"
+#include "plan/tonemap_peak.h"
 
-#define CF_TONEMAP_PLANE_PEAK   10000.0 /* nits at the plane's last code */
-#define CF_TONEMAP_HLG_PEAK     1000.0  /* nits of the display that HLG is shown on */
-#define CF_TONEMAP_HLG_GAMMA    1.2     /* of the system with that display: ITU-R BT.2100 */
-#define CF_TONEMAP_DEFAULT_PEAK 1000.0  /* nits, where the stream tells of none */
-#define CF_TONEMAP_KNEE         0.6     /* of white: where rolling off begins */
-#define CF_TONEMAP_BRIGHTEST    0.5     /* share of the largest colour in the norm */
-#define CF_TONEMAP_PALING       4.0     /* how soon colours beyond white turn pale */
-#define CF_TONEMAP_RED_HUE      0.4     /* how much less blue a red takes as it turns pale */
-#define CF_TONEMAP_BLUE_HUE     0.8     /* how much less red a blue takes */
-#define CF_TONEMAP_SMOOTHING    2.0     /* alpha of the filter */
-#define CF_TONEMAP_REACH        0.02    /* of the filter */
-#define CF_TONEMAP_GAMMA        2.4     /* of the display: ITU-R BT.1886 */
-
-#define CF_TONEMAP_STOPS 16.609654901315086 /* of the plane: log2 (1 + PLANE_PEAK / BLACK) */
+#define CF_TONEMAP_HLG_PEAK     1000.0 /* nits of the display that HLG is shown on */
+#define CF_TONEMAP_HLG_GAMMA    1.2    /* of the system with that display: ITU-R BT.2100 */
+#define CF_TONEMAP_DEFAULT_PEAK 1000.0 /* nits, where the stream tells of none */
+#define CF_TONEMAP_KNEE         0.6    /* of white: where rolling off begins */
+#define CF_TONEMAP_BRIGHTEST    0.5    /* share of the largest colour in the norm */
+#define CF_TONEMAP_PALING       4.0    /* how soon colours beyond white turn pale */
+#define CF_TONEMAP_RED_HUE      0.4    /* how much less blue a red takes as it turns pale */
+#define CF_TONEMAP_BLUE_HUE     0.8    /* how much less red a blue takes */
+#define CF_TONEMAP_SMOOTHING    2.0    /* alpha of the filter */
+#define CF_TONEMAP_REACH        0.02   /* of the filter */
+#define CF_TONEMAP_GAMMA        2.4    /* of the display: ITU-R BT.1886 */
 
 /* ---- Transfer functions ---- */
 
@@ -73,9 +70,9 @@ extern const double cf_tonemap_to_709[3][3];
 /* Weights of luminance. */
 extern const double cf_tonemap_luminance_2020[3], cf_tonemap_luminance_709[3];
 
-/* What is added to an ideal code before its fraction is cut off, at [y][x] of a plane: 1/2, or,
- * with dither, (this + 1/2) / 64, a pattern that repeats every 8 samples. */
-extern const uint8_t cf_tonemap_dither[8][8];
+/* What is added to the ideal code of sample (x, y) of a plane before its fraction is cut off: 1/2,
+ * or with dither something in 0..1, a pattern that repeats every 8 samples. */
+double cf_tonemap_rounding(const CfTonemapParams *params, int x, int y);
 
 /* ---- Tones ---- */
 

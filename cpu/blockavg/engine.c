@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "cpu/blockavg/lines.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/regions/blend.h"
+#include "plan/int_math.h"
 #include "plan/mosaic.h"
 
 /* Rows of blocks are cut into so many spans at most, of no fewer bytes a row than memory delivers
@@ -382,13 +382,13 @@ static bool update(void *user_data, const void *params, CfStatus *status)
 
   state->params = *(const CfBlockavgParams *)params;
   for (int p = 0; p < state->format->planes; p++) {
-    const int channels = state->format->plane[p].channels;
-    uint8_t pixel[2 * CF_MAX_CHANNELS];
+    const CfPlaneFormat *info = &state->format->plane[p];
+    const int channels = info->channels;
 
-    cf_color_pixel(&state->video, state->params.fill_color, p, pixel);
     for (int k = 0; k < channels; k++)
       state->colour[p][k] =
-          state->format->bits == 8 ? pixel[k] : (uint16_t)(pixel[2 * k] | pixel[2 * k + 1] << 8);
+          (uint16_t)(cf_color_code(&state->video, state->params.fill_color, info->role[k])
+                     << state->format->shift);
     cf_block_fill(state->colour_line[p], state->colour[p],
                   (const int[2]){0, CF_COVERAGE_SAMPLES * channels}, 1, channels,
                   cf_sample_bytes(state->format));

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "plan/int_math.h"
 
 /* How samples become one value a block in two steps: rows to columns (one value a sample of the
  * row), columns to results (one value a channel of a block). Results are doubles, which hold the
@@ -237,21 +236,13 @@ static void reduce(const CfBlockRow *row, const Reduction *reduction, int option
   for (int i = first * channels; i < end * channels; i++)
     results[i] = reduction->fresh_value;
   for (int y = 0; y < row->height; y += reduction->rows) {
-    const int rows = row->height - y < reduction->rows ? row->height - y : reduction->rows;
+    const int rows = cf_min(row->height - y, reduction->rows);
 
     memset(column, reduction->fresh_byte, (size_t)samples * (size_t)reduction->column_bytes);
     reduction->take_rows(column, source + y * row->stride, row->stride, rows, samples, option);
     reduction->take_columns(results + first * channels, scratch->columns, edges, end - first,
                             channels);
   }
-}
-
-/* The colour of a mean of weight 0. */
-static uint16_t invisible(const CfVideo *video, CfRole role)
-{
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-
-  return chroma ? (uint16_t)cf_chroma_centre(video) : 0;
 }
 
 /* Replaces the plain means of colours by weighted ones in blocks that are not opaque: only rows
@@ -282,8 +273,9 @@ static void weigh_colours(const CfBlockRow *row, const CfBlockScratch *scratch, 
       continue;
     for (int c = 0; c < channels; c++) {
       if (c != alpha)
-        values[block * channels + c] = weight > 0.0 ? (uint16_t)((sum[c] + 0.25) / weight + 0.5)
-                                                    : invisible(row->video, row->info->role[c]);
+        values[block * channels + c] =
+            weight > 0.0 ? (uint16_t)((sum[c] + 0.25) / weight + 0.5)
+                         : (uint16_t)cf_neutral_code(row->video, row->info->role[c]);
     }
   }
 }

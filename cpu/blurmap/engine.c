@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "cpu/blurmap/layout.h"
+#include "cpu/common/alpha.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
+#include "plan/int_math.h"
 
 /* Positions */
 
@@ -43,8 +44,8 @@ static CfRect tile_at(CfRect rect, int columns, int index)
       rect.x0 / CF_BLUR_TILE_WIDTH * CF_BLUR_TILE_WIDTH + index % columns * CF_BLUR_TILE_WIDTH;
   const int y0 = rect.y0 + index / columns * CF_BLUR_TILE_HEIGHT;
 
-  return (CfRect){x0, y0, x0 + CF_BLUR_TILE_WIDTH < rect.x1 ? x0 + CF_BLUR_TILE_WIDTH : rect.x1,
-                  y0 + CF_BLUR_TILE_HEIGHT < rect.y1 ? y0 + CF_BLUR_TILE_HEIGHT : rect.y1};
+  return (CfRect){x0, y0, cf_min(x0 + CF_BLUR_TILE_WIDTH, rect.x1),
+                  cf_min(y0 + CF_BLUR_TILE_HEIGHT, rect.y1)};
 }
 
 /* Fine samples once for all levels that share them, then the levels that some tile reads. */

@@ -5,6 +5,7 @@
 
 #include "cpu/common/cpu.h"
 #include "cpu/common/samples.h"
+#include "plan/int_math.h"
 
 /* Rows */
 
@@ -30,7 +31,7 @@ static void relative_row(const CfBlurRows *rows, int p, int y, int width, float 
 
   memset(m, 0, (size_t)width * sizeof *m);
   for (int begin = 0; begin < width; begin += CF_COVERAGE_SAMPLES) {
-    const int count = width - begin < CF_COVERAGE_SAMPLES ? width - begin : CF_COVERAGE_SAMPLES;
+    const int count = cf_min(width - begin, CF_COVERAGE_SAMPLES);
 
     if (!cf_coverage_row(frame, p, y, begin, count, coverage, owner))
       continue;
@@ -56,14 +57,12 @@ static void add_term(const CfBlurField *field, const CfJob *job, const CfMapMixe
   const int channel = mixer->term[term].channel;
   const CfSamples samples = cf_samples_of(&field->video, &job->source, mixer->term[term].plane);
   const int shift_x = info->plane[p].subsampling_x, shift_y = info->plane[p].subsampling_y;
-  const int rows_end = (y + 1) << shift_y;
-  const int bottom = rows_end < field->video.height ? rows_end : field->video.height;
+  const int bottom = cf_min((y + 1) << shift_y, field->video.height);
   const float weight = mixer->term[term].weight / (float)(bottom - (y << shift_y));
 
   for (int row = y << shift_y; row < bottom; row++) {
     for (int x = 0; x < width; x++) {
-      const int first = x << shift_x, columns_end = (x + 1) << shift_x;
-      const int end = columns_end < field->video.width ? columns_end : field->video.width;
+      const int first = x << shift_x, end = cf_min((x + 1) << shift_x, field->video.width);
       int sum = 0;
 
       for (int column = first; column < end; column++)

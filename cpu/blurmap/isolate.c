@@ -198,9 +198,8 @@ static void divide(void *context, int first, int end)
 {
   const Work *work = context;
   const Planes *planes = &work->isolate->planes;
-  const CfRole role = work->info->role[work->channel];
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-  const float blank = chroma ? (float)cf_chroma_centre(&work->isolate->video) : 0.0f;
+  const float neutral =
+      (float)cf_neutral_code(&work->isolate->video, work->info->role[work->channel]);
 
   for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
     const size_t at = (size_t)y * (size_t)work->width;
@@ -210,7 +209,7 @@ static void divide(void *context, int first, int end)
       const float value = stays ? sample_at(work, x, y, work->channel) : isolated(work, x, y);
 
       cf_sample_store(&work->destination, x, y, work->channel,
-                      (isnan(value) ? blank : value) + 0.5f);
+                      (isnan(value) ? neutral : value) + 0.5f);
     }
   }
 }

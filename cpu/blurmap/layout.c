@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
-#include "plan/gaussian.h"
-#include "plan/pyramid_factors.h"
+#include "cpu/fir/line_tables.h"
 #include "cpu/pyramid/rows.h"
+#include "plan/gaussian.h"
+#include "plan/int_math.h"
+#include "plan/pyramid_factors.h"
 
 /* Levels */
 
@@ -203,15 +203,11 @@ static bool prepare_plane(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *stat
 bool cf_cpu_blurmap_prepare(CfCpuBlurMap *blur, const CfBlurField *field, const CfRegions *regions,
                             CfStatus *status)
 {
-  /* Any blur tells what happens to the channels. */
-  const CfGaussblurParams some = {
-      .sigma = 1.0, .sigma_vertical = -1.0, .border = field->params.border};
-
   if (is_ready_for(blur, field, regions))
     return true;
   blur->ready = false;
   blur->border = field->params.border;
-  if (!cf_fir_plan_gaussblur(&blur->plan, &blur->video, &some, status))
+  if (!cf_fir_plan_channels(&blur->plan, &blur->video, (CfBorder)blur->border, status))
     return false;
   for (int p = 0; p < blur->plan.planes; p++) {
     blur->sigmas[p] = cf_blur_field_sigmas(field, regions, p);

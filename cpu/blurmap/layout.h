@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "cpu/common/memory.h"
 #include "cpu/blurmap/engine.h"
-#include "plan/blurmap_levels.h"
-#include "cpu/pyramid/engine.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/line_ops.h"
+#include "cpu/pyramid/engine.h"
+#include "plan/blurmap_levels.h"
 
 /* A multiple of what cf_cpu_pyramid_tile wants. */
 #define CF_BLUR_TILE_WIDTH  64

@@ -7,8 +7,7 @@
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/rows.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "plan/int_math.h"
 
 void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed *used)
 {
@@ -30,7 +29,7 @@ static void load_row(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const C
                      const uint8_t *row, int x0, int x1, float *to)
 {
   const int channels = plane->channels, pixel = channels * plane->bytes;
-  const int inner0 = x0 > 0 ? x0 : 0, inner1 = x1 < plane->width ? x1 : plane->width;
+  const int inner0 = cf_max(x0, 0), inner1 = cf_min(x1, plane->width);
 
   if (row)
     cf_lines_float.load(format, row + (ptrdiff_t)inner0 * pixel, (inner1 - inner0) * channels,

@@ -4,6 +4,9 @@
  */
 #pragma once
 
+/* A function of which each caller has a copy of its own, for the arguments that it knows. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* Put on functions whose inner loops the compiler vectorises: one copy for each x86-64 level,
  * chosen when the library is loaded. Sanitizers run before the loader can resolve such functions,
  * so their builds keep the plain copy. Callees must be inlined or carry it too. */

@@ -4,8 +4,6 @@
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Rows need no alignment. A macropixel is a little endian word, and so are two luma samples. */
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
@@ -18,16 +16,13 @@ typedef struct {
 
 static Shifts shifts_of(const CfVideo *video)
 {
-  const CfPlaneFormat *format = &cf_format_info(video->format)->plane[0];
-  Shifts shifts = {.luma = format->role[0] == CF_ROLE_LUMA ? 0 : 8};
+  const CfFormatInfo *format = cf_format_info(video->format);
+  int plane, luma, blue, red;
 
-  for (int channel = 0; channel < format->channels; channel++) {
-    if (format->role[channel] == CF_ROLE_CHROMA_BLUE)
-      shifts.blue = 8 * channel;
-    else if (format->role[channel] == CF_ROLE_CHROMA_RED)
-      shifts.red = 8 * channel;
-  }
-  return shifts;
+  cf_find_role(format, CF_ROLE_LUMA, &plane, &luma);
+  cf_find_role(format, CF_ROLE_CHROMA_BLUE, &plane, &blue);
+  cf_find_role(format, CF_ROLE_CHROMA_RED, &plane, &red);
+  return (Shifts){8 * luma, 8 * blue, 8 * red};
 }
 
 /* ---- Rows of whole macropixels ---- */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cpu/common/int_math.h"
+#include "plan/int_math.h"
 
 /* Loops that run at the same time; a caller that finds no place runs its loop alone. */
 #define LOOPS 32

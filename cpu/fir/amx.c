@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/level.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/fir/line_ops.h"
+#include "plan/int_math.h"
 
 #define FRACTION      16                /* bits of taps */
 #define LARGEST_TAP   (127 * 256 + 127) /* whose high half is a signed byte */

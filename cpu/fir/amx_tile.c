@@ -7,7 +7,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "cpu/common/cpu.h"
+#include "plan/int_math.h"
 
 #define LANES      CF_MATRIX_ROWS /* sums in a row of a tile, as in a vector */
 #define TILE_SUMS  (LANES * CF_MATRIX_ROWS)
@@ -19,7 +20,7 @@ typedef struct {
   const CfFirWork *work;
   const CfFirMatrix *matrix;
   const CfFirRows *rows;
-  const CfFirTile *tile;
+  const CfRect *tile;
   int groups;
   bool watch_alpha;      /* only opaque pixels are filtered */
   int unfiltered;        /* the channel that then is 255, or padding; -1: none */
@@ -156,8 +157,8 @@ INLINE void gather_pixels(const Tile *tile, const int channels, int y, int x, ui
   const CfFirWork *work = tile->work;
   const uint8_t *source = y < 0 ? NULL : tile->rows->source + y * tile->rows->source_stride;
   const int reach = tile->matrix->row_count - 1 - tile->matrix->row_anchor;
-  const int end = tile->tile->x1 + reach < x + 64 ? tile->tile->x1 + reach : x + 64;
-  const int inner = x > 0 ? x : 0, inner_end = end < work->width ? end : work->width;
+  const int end = cf_min(tile->tile->x1 + reach, x + 64);
+  const int inner = cf_max(x, 0), inner_end = cf_min(end, work->width);
 
   memset(to, 255, 64 * CF_MAX_CHANNELS);
   for (int i = x; i < end; i++) {
@@ -450,7 +451,7 @@ INLINE void store_group(const Tile *tile, const Pixels pixels, int group, const 
   for (int row = 0; row < block->rows; row++, to += stride) {
     /* Pieces of so many rows are more than the processor foresees. */
     __builtin_prefetch(to + CF_ALIGNMENT, 1);
-    store_pixels(pixels, tile->column_sums, row, left < LANES ? left : LANES, to);
+    store_pixels(pixels, tile->column_sums, row, cf_min(left, LANES), to);
   }
 }
 
@@ -512,9 +513,7 @@ static int filter_tile(Tile *tile)
                          .slot = i % slots,
                          .oldest = (i + 1) % slots,
                          .y = y,
-                         .rows = i < ahead               ? 0
-                                 : left < CF_MATRIX_ROWS ? left
-                                                         : CF_MATRIX_ROWS};
+                         .rows = i < ahead ? 0 : cf_min(left, CF_MATRIX_ROWS)};
 
     if (left <= 0)
       return tile->tile->y1;
@@ -523,7 +522,7 @@ static int filter_tile(Tile *tile)
   }
 }
 
-int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *bounds,
+int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *bounds,
                       void *scratch)
 {
   CfArena arena = {.base = scratch};

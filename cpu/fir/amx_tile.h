@@ -14,7 +14,7 @@ size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width);
 /* Filters a tile with work->matrix. Returns the first row that it did not write, because it needs
  * pixels that are not opaque and work->weighted is there for them; otherwise the end of the tile.
  */
-int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *bounds,
+int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *bounds,
                       void *scratch);
 
 #else
@@ -22,17 +22,12 @@ int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirT
 /* Where compilers do not know the matrix unit, it is never available. */
 static inline size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width)
 {
-  (void)work;
-  (void)tile_width;
   return 0;
 }
 
 static inline int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows,
-                                    const CfFirTile *tile, void *scratch)
+                                    const CfRect *tile, void *scratch)
 {
-  (void)work;
-  (void)rows;
-  (void)scratch;
   return tile->y0;
 }
 

@@ -64,7 +64,6 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
 static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
                   uint8_t *to)
 {
-  (void)source;
   if (format->dropped == 0)
     fill_up(line, 1, samples / 4, to);
   else if (format->dropped == 3)

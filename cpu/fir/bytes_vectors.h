@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "cpu/common/cpu.h"
 
 /* JOINED: words 0 to 2 of each 4 side by side; PARTED: the reverse. */
 #if defined(__AVX512BW__)

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
-#include "cpu/fir/tile.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/line_tables.h"
+#include "cpu/fir/tile.h"
+#include "plan/int_math.h"
 
 /* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
  * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */
@@ -305,40 +305,27 @@ void cf_cpu_fir_close(void *state)
 
 /* Frames */
 
-static CfFirTile tile_at(const CfFirWork *work, const Grid *grid, int index)
+/* As far as it lies within a rectangle. */
+static CfRect tile_at(const CfFirWork *work, const Grid *grid, int index, const CfRect *within)
 {
   const int column = index % grid->columns, strip = index / grid->columns;
-  const int x1 = (column + 1) * grid->tile_width;
 
-  return (CfFirTile){
-      .x0 = column * grid->tile_width,
-      .x1 = x1 < work->width ? x1 : work->width,
-      .y0 = (int)((long)work->height * strip / grid->strips),
-      .y1 = (int)((long)work->height * (strip + 1) / grid->strips),
+  return (CfRect){
+      .x0 = cf_max(column * grid->tile_width, within->x0),
+      .y0 = cf_max((int)((long)work->height * strip / grid->strips), within->y0),
+      .x1 = cf_min((column + 1) * grid->tile_width, within->x1),
+      .y1 = cf_min((int)((long)work->height * (strip + 1) / grid->strips), within->y1),
   };
 }
 
-static CfFirTile clipped_tile(const CfFirWork *work, const Grid *grid, int index,
-                              const CfRect *rect)
+static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfRect *tile)
 {
-  CfFirTile tile = tile_at(work, grid, index);
-
-  if (rect) {
-    tile.x0 = cf_max(tile.x0, rect->x0);
-    tile.x1 = cf_min(tile.x1, rect->x1);
-    tile.y0 = cf_max(tile.y0, rect->y0);
-    tile.y1 = cf_min(tile.y1, rect->y1);
-  }
-  return tile;
-}
-
-static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
-{
-  const size_t bytes = (size_t)work->width * (size_t)work->channels * (size_t)work->sample_bytes;
+  const ptrdiff_t pixel = work->channels * work->sample_bytes;
 
   for (int y = tile->y0; y < tile->y1; y++)
-    memcpy(rows->destination + y * rows->destination_stride, rows->source + y * rows->source_stride,
-           bytes);
+    memcpy(rows->destination + y * rows->destination_stride + tile->x0 * pixel,
+           rows->source + y * rows->source_stride + tile->x0 * pixel,
+           (size_t)((tile->x1 - tile->x0) * pixel));
 }
 
 /* Filters tile `index` of all tiles of all planes. */
@@ -352,13 +339,14 @@ static CfFirArithmetic run_tile(const CfCpuFir *fir, const CfJob *job, const CfR
     p++;
   }
   const CfFirWork *work = &fir->work[p];
-  const CfFirTile tile = clipped_tile(work, &fir->grid[p], index, within ? &within[p] : NULL);
+  const CfRect plane = {0, 0, work->width, work->height};
+  const CfRect tile = tile_at(work, &fir->grid[p], index, within ? &within[p] : &plane);
   const CfFirRows rows = {.source = job->source.data[p],
                           .source_stride = job->source.stride[p],
                           .destination = job->destination.data[p],
                           .destination_stride = job->destination.stride[p]};
 
-  if (tile.x0 >= tile.x1 || tile.y0 >= tile.y1)
+  if (cf_rect_is_empty(tile))
     return CF_FIR_COPY;
   if (work->plan->filtered)
     return cf_fir_tile_run(work, &rows, &tile, scratch);
@@ -404,7 +392,6 @@ static void run_tiles(void *context, int first, int end)
 
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
 {
-  (void)status;
   cf_cpu_fir_run_within(state, job, NULL);
   return true;
 }

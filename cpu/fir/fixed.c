@@ -4,12 +4,10 @@
 #include <math.h>
 
 #include "cpu/common/cpu.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/fir/line_tables.h"
 
-#define SAMPLE_BITS 6 /* 255 << 6, added in pairs, just fits 16 bits */
-#define BYTES_BITS  7 /* of what cf_lines_bytes keeps between the directions */
-#define TAP_ONE     32768
-#define INLINE      static inline __attribute__((always_inline))
+#define BYTES_BITS 7 /* of what cf_lines_bytes keeps between the directions */
+#define TAP_ONE    32768
 
 /* Taps */
 
@@ -96,15 +94,8 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
 {
   int16_t *restrict line = to;
 
-  (void)format;
   for (int i = 0; i < samples; i++)
-    line[i] = (int16_t)(from[i] << SAMPLE_BITS);
-}
-
-/* Written as the compiler recognises it: one instruction since SSSE3. */
-INLINE int16_t rounded_product(int16_t sample, int16_t tap)
-{
-  return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
+    line[i] = (int16_t)(from[i] << CF_FIXED_BITS);
 }
 
 /* A symmetric kernel: the line with the same tap as lines[t] is last[-t]. */
@@ -126,10 +117,10 @@ INLINE void add_pairs(int16_t *restrict sum, const Pairs *pairs, int t, const bo
   const int16_t middle_tap = pairs->middle_tap;
 
   for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
-    int16_t value = first ? rounded_product(middle[i], middle_tap) : sum[i];
+    int16_t value = first ? cf_fixed_product(middle[i], middle_tap) : sum[i];
 
     for (int p = 0; p < count; p++)
-      value = (int16_t)(value + rounded_product((int16_t)(lines[p][i] + last[-p][i]), tap[p]));
+      value = (int16_t)(value + cf_fixed_product((int16_t)(lines[p][i] + last[-p][i]), tap[p]));
     sum[i] = value;
   }
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "cpu/common/cpu.h"
 #include "plan/fir.h"
 
 /* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
@@ -72,9 +73,18 @@ typedef struct {
                 uint8_t *to);
 } CfLines;
 
-/* 8-bit samples with 6 fractional bits in 16 bits, taps with 15 fractional bits: sums of taps >= 0
- * that add up to 1, without tone or weights. Loads lines and sums symmetric ones, no more: a step
- * of cpu/pyramid. */
+/* Fractional bits of 8-bit samples in 16 bits: two of them added just fit. */
+#define CF_FIXED_BITS 6
+
+/* Rounded; taps have 15 fractional bits. Written as compilers recognise it: one instruction since
+ * SSSE3. */
+INLINE int16_t cf_fixed_product(int16_t sample, int16_t tap)
+{
+  return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
+}
+
+/* Sums of such samples by taps >= 0 that add up to 1, without tone or weights. Loads lines and sums
+ * symmetric ones, no more: a step of cpu/pyramid. */
 extern const CfLines cf_lines_fixed;
 
 /* The same means from bytes to bytes, with 7 fractional bits between the directions. Rows are made

@@ -4,12 +4,11 @@
  * floating point.
  */
 #include "cpu/fir/line_ops.h"
+#include "plan/int_math.h"
 
 #include <string.h>
 
 #include "cpu/common/cpu.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Alpha below this, in code values, counts as 0: it is far below the half code that shows. */
 #define SMALLEST_ALPHA (REAL)1e-3
@@ -52,7 +51,7 @@ static void load_weighted(const CfLineFormat *format, const uint8_t *from, int s
   const uint32_t one = UINT32_C(1) << shift, others = UINT32_C(0x01010101) ^ one;
 
   for (int begin = 0; begin < samples; begin += 4 * CHUNK) {
-    const int count = samples - begin < 4 * CHUNK ? samples - begin : 4 * CHUNK;
+    const int count = cf_min(samples - begin, 4 * CHUNK);
     uint32_t spread[CHUNK];
     const uint8_t *weight = (const uint8_t *)spread;
 
@@ -287,7 +286,7 @@ static void store_unsharp(const CfLineFormat *format, const REAL *mean, int samp
     threshold[c] = (REAL)(format->plan->threshold *
                           (format->premultiplied && c != format->alpha ? 255.0 : 1.0));
   for (int i = 0; i < samples; i += most) {
-    const int count = samples - i < most ? samples - i : most;
+    const int count = cf_min(samples - i, most);
     const ptrdiff_t at = (ptrdiff_t)i * format->bytes;
 
     load(format, source + at, count, own);

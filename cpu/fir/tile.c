@@ -4,10 +4,10 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
+#include "cpu/common/alpha.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/amx_tile.h"
-#include "cpu/fir/unpack.h"
+#include "plan/int_math.h"
 
 /* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
  * first-level cache for the whole block. Whole pixels and granules. */
@@ -19,7 +19,7 @@ typedef struct {
   const CfFirWork *work;
   const CfFirWay *way;
   const CfFirRows *rows;
-  const CfFirTile *tile;
+  const CfRect *tile;
   int channels;       /* of a pixel, but for the one that is dropped */
   int samples;        /* of a row of the tile */
   int summed_samples; /* the same, rounded up */
@@ -237,7 +237,7 @@ static void filter_block(Tile *tile, int y, int rows)
     results[i] = tile->result + (size_t)i * CHUNK_SAMPLES * size;
 
   for (int first = 0; first < tile->samples; first += CHUNK_SAMPLES) {
-    const int left = tile->samples - first, samples = left < CHUNK_SAMPLES ? left : CHUNK_SAMPLES;
+    const int samples = cf_min(tile->samples - first, CHUNK_SAMPLES);
 
     for (int i = 0; i <= ring_slots(way); i++)
       tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
@@ -265,8 +265,7 @@ static int filter_columns(Tile *tile)
     tile->ring_rows[i] = tile->ring + (size_t)(i % slots) * tile->slot_bytes;
 
   for (int y = tile->tile->y0; y < tile->tile->y1; y += CF_FIR_BLOCK_ROWS) {
-    const int rows =
-        tile->tile->y1 - y < CF_FIR_BLOCK_ROWS ? tile->tile->y1 - y : CF_FIR_BLOCK_ROWS;
+    const int rows = cf_min(tile->tile->y1 - y, CF_FIR_BLOCK_ROWS);
 
     for (; row < newest + y - tile->tile->y0 + rows; row++)
       enter_row(tile, row);
@@ -301,7 +300,7 @@ static void clear_rounding(Tile *tile)
 }
 
 static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *rows,
-                   const CfFirTile *bounds, void *scratch)
+                   const CfRect *bounds, void *scratch)
 {
   CfArena arena = {.base = scratch};
   Tile tile = {.work = work,
@@ -327,10 +326,10 @@ static CfFirArithmetic arithmetic(const CfLines *lines)
                                      : CF_FIR_FIXED;
 }
 
-CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
-                                const CfFirTile *bounds, void *scratch)
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *bounds,
+                                void *scratch)
 {
-  CfFirTile rest = *bounds;
+  CfRect rest = *bounds;
 
   rest.y0 = in_matrix(work) ? cf_fir_matrix_run(work, rows, bounds, scratch)
                             : run_way(work, &work->straight, rows, bounds, scratch);

@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "cpu/fir/line_ops.h"
 #include "cpu/fir/amx.h"
+#include "cpu/fir/line_ops.h"
+#include "plan/coverage.h"
 
 /* Rows that a tile makes at a time, a multiple of CfLines.rows; its ring holds one less and the
  * column taps. */
@@ -48,11 +49,6 @@ static inline const uint8_t *cf_fir_pixel(const CfFirWork *work, const uint8_t *
                   : row + (ptrdiff_t)from * work->channels * work->sample_bytes;
 }
 
-/* Half-open ranges of pixels. */
-typedef struct {
-  int x0, x1, y0, y1;
-} CfFirTile;
-
 /* The plane's rows in memory. */
 typedef struct {
   const uint8_t *source;
@@ -74,7 +70,7 @@ typedef enum {
   CF_FIR_LEFT, /* because of pixels that are not opaque */
 } CfFirArithmetic;
 
-/* Filters a tile no wider than either way's tile_width. `scratch` is aligned to CF_ALIGNMENT and
- * belongs to this call. Returns the arithmetic that it took. */
-CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile,
+/* Filters a tile, pixels of the plane, no wider than either way's tile_width. `scratch` is aligned
+ * to CF_ALIGNMENT and belongs to this call. Returns the arithmetic that it took. */
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfRect *tile,
                                 void *scratch);

@@ -5,18 +5,25 @@
  */
 #include "gaussblur.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/blurmap/engine.h"
 #include "cpu/blurmap/isolate.h"
-#include "cpu/regions/blend.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/engine.h"
-#include "cpu/pyramid/engine.h"
-#include "cpu/gaussblur/sharpen.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/engine.h"
+#include "cpu/gaussblur/sharpen.h"
+#include "cpu/pyramid/engine.h"
+#include "cpu/regions/blend.h"
+
+/* What filters a plane of one sigma everywhere. */
+typedef enum {
+  BY_TAPS,
+  BY_TAPS_IF_OPAQUE, /* else by the pyramid */
+  BY_PYRAMID,
+  BY_SHARPENING, /* by pyramids; planes that it refuses, by taps */
+} Way;
 
 typedef struct {
   CfVideo video;
@@ -26,14 +33,12 @@ typedef struct {
   const char *algorithm;
 
   /* The same sigma everywhere. */
-  CfGaussblurParams uniform; /* what fir and pyramid are ready for */
+  CfGaussblurParams uniform; /* what these are ready for */
   bool ready;
   CfCpuFir *fir;
   CfCpuPyramid *pyramid[CF_MAX_PLANES];
-  /* The plane is filtered there, else by taps; so it is where it is not opaque. */
-  bool in_pyramid[CF_MAX_PLANES], weighted_in_pyramid[CF_MAX_PLANES];
   CfCpuSharpen *sharpen[CF_MAX_PLANES];
-  bool is_sharpened[CF_MAX_PLANES]; /* by that, but where it leaves planes to the taps */
+  Way way[CF_MAX_PLANES];
 
   CfCpuBlurMap *map;     /* once sigma varied */
   CfCpuIsolate *isolate; /* once it did with map_isolate */
@@ -50,66 +55,56 @@ static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
          blur->uniform.border == params->border;
 }
 
-static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
-                   CfPyramidFactors *x, CfPyramidFactors *y)
-{
-  const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
-  const int bits = cf_format_info(blur->video.format)->bits;
-  const bool fast = cf_cpu_fir_is_fast(blur->fir, p);
-  const bool weighted = plan->plane[p].premultiplied;
+/* In what follows `x` and `y` are sigmas in samples of the plane, without their sign. */
 
-  blur->weighted_in_pyramid[p] =
-      cf_cpu_pyramid_pays(bits, weighted, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
-  blur->in_pyramid[p] =
-      cf_cpu_pyramid_pays(bits, weighted, fast, sigmas.horizontal[1], sigmas.vertical[1], x, y);
-  blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || weighted;
-  cf_cpu_fir_share(blur->fir, p,
-                   blur->in_pyramid[p]            ? CF_FIR_NOTHING
-                   : blur->weighted_in_pyramid[p] ? CF_FIR_IF_OPAQUE
-                                                  : CF_FIR_WHOLE);
+static bool prepare_pyramid(Blur *blur, int p, const CfFirPlan *plan, double x, double y,
+                            CfStatus *status)
+{
+  const int bits = cf_format_info(blur->video.format)->bits;
+  const bool weighted = plan->plane[p].premultiplied, fast = cf_cpu_fir_is_fast(blur->fir, p);
+  CfPyramidFactors across, down;
+
+  if (cf_cpu_pyramid_pays(bits, weighted, fast, x, y, &across, &down))
+    blur->way[p] = BY_PYRAMID;
+  else if (weighted && cf_cpu_pyramid_pays(bits, weighted, false, x, y, &across, &down))
+    blur->way[p] = BY_TAPS_IF_OPAQUE;
+  else
+    return true;
+  cf_cpu_fir_share(blur->fir, p, blur->way[p] == BY_PYRAMID ? CF_FIR_NOTHING : CF_FIR_IF_OPAQUE);
+  if (!blur->pyramid[p])
+    blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
+  if (!blur->pyramid[p])
+    return false;
+  cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
+  return cf_cpu_pyramid_update(blur->pyramid[p], plan, x, y, &across, &down, NULL, status);
 }
 
-static bool prepare_sharpened(Blur *blur, int p, const CfGaussblurParams *params,
-                              const CfFirPlan *plan, CfStatus *status)
+static bool prepare_sharpening(Blur *blur, int p, const CfFirPlan *plan, double x, double y,
+                               CfStatus *status)
 {
-  const CfPlaneFormat *format = &cf_format_info(blur->video.format)->plane[p];
   const int bits = cf_format_info(blur->video.format)->bits;
-  const bool weighted = plan->plane[p].premultiplied;
-  const double vertical = params->sigma_vertical < 0.0 ? -params->sigma : params->sigma_vertical;
-  const double x = ldexp(-params->sigma, -format->subsampling_x);
-  const double y = ldexp(vertical, -format->subsampling_y);
 
-  blur->in_pyramid[p] = blur->weighted_in_pyramid[p] = false;
-  blur->is_sharpened[p] = cf_cpu_sharpen_pays(bits, false, x, y);
-  cf_cpu_fir_share(blur->fir, p,
-                   blur->is_sharpened[p] && (!weighted || cf_cpu_sharpen_pays(bits, true, x, y))
-                       ? CF_FIR_NOTHING
-                       : CF_FIR_WHOLE);
-  if (!blur->is_sharpened[p])
+  if (!cf_cpu_sharpen_pays(bits, false, x, y))
     return true;
+  blur->way[p] = BY_SHARPENING;
+  if (!plan->plane[p].premultiplied || cf_cpu_sharpen_pays(bits, true, x, y))
+    cf_cpu_fir_share(blur->fir, p, CF_FIR_NOTHING);
   if (!blur->sharpen[p])
     blur->sharpen[p] = cf_cpu_sharpen_open(&blur->video, p, blur->threads, status);
   return blur->sharpen[p] && cf_cpu_sharpen_update(blur->sharpen[p], plan, x, y, status);
 }
 
+/* Chooses what filters a plane, and prepares all but the taps. */
 static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
                           CfStatus *status)
 {
   const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
-  CfPyramidFactors x, y;
+  const double x = sigmas.horizontal[1], y = sigmas.vertical[1];
 
-  blur->is_sharpened[p] = false;
-  if (params->sigma < 0.0)
-    return prepare_sharpened(blur, p, params, plan, status);
-  choose(blur, p, params, plan, &x, &y);
-  if (!blur->weighted_in_pyramid[p])
-    return true;
-  if (!blur->pyramid[p])
-    blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
-  if (blur->pyramid[p])
-    cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
-  return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
-                                                   sigmas.vertical[1], &x, &y, NULL, status);
+  blur->way[p] = BY_TAPS;
+  cf_cpu_fir_share(blur->fir, p, CF_FIR_WHOLE);
+  return params->sigma < 0.0 ? prepare_sharpening(blur, p, plan, x, y, status)
+                             : prepare_pyramid(blur, p, plan, x, y, status);
 }
 
 static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
@@ -140,7 +135,7 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
   memcpy(left, rects, sizeof left);
   for (int p = 0; p < planes; p++) {
     const char *used =
-        blur->is_sharpened[p] ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p]) : NULL;
+        blur->way[p] == BY_SHARPENING ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p]) : NULL;
 
     if (used)
       left[p] = (CfRect){0};
@@ -151,7 +146,7 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
 
   blur->algorithm = sharpened ? sharpened : cf_cpu_fir_algorithm(blur->fir);
   for (int p = 0; p < planes; p++) {
-    if (!blur->in_pyramid[p] && (opaque || !blur->weighted_in_pyramid[p]))
+    if (blur->way[p] != BY_PYRAMID && (blur->way[p] != BY_TAPS_IF_OPAQUE || opaque))
       continue;
     const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
     if (p == 0)

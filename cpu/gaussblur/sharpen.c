@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
+#include "plan/int_math.h"
 
 /* Rows that a thread makes at a time. */
 #define STRIP_ROWS 32
@@ -194,7 +194,8 @@ static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
   int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
 
   for (int c = 0; c < down->channels; c++)
-    border_pixel[c] = (int16_t)((down->border_pixel[c] - 2 * CF_FIXED_MIDDLE) * 32);
+    border_pixel[c] =
+        (int16_t)((down->border_pixel[c] - 2 * CF_FIXED_MIDDLE) * (1 << CF_FIXED_BITS) / 2);
   cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, strips->all, along_y);
   cf_fixed_less_half(source, along_y, strips->all, scratch->source);
   cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_fixed, &scratch->row, scratch->source,

@@ -4,16 +4,17 @@
  * becomes of the colours.
  */
 #include "llf.h"
+#include "plan/int_math.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/common/memory.h"
-#include "cpu/llf/exact.h"
-#include "cpu/llf/harmonic_planes.h"
-#include "cpu/llf/pixel_io.h"
 #include "cpu/common/parallel.h"
+#include "cpu/llf/exact.h"
+#include "cpu/llf/pixel_io.h"
+#include "cpu/llf/planes.h"
 
 /* Luma or red, green and blue have the first tables, chroma the second. */
 enum { TABLES = 2 };
@@ -102,7 +103,7 @@ static void store_component_row(const Image *image, int y, const float *code, fl
   float before[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
-    const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+    const int count = cf_min(component->width - x, CF_LLF_PIECE);
 
     intensities(state, image->component, code + x, count, before);
     ease(state, before, NULL, count, difference + x);
@@ -155,9 +156,9 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
   float before[2][CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE];
 
   for (int x = 0; x < width; x += piece) {
-    const int count = width - x < piece ? width - x : piece;
-    const int luma_x = halved ? 2 * x : x, luma_left = state->video.width - luma_x;
-    const int columns = luma_left < CF_LLF_PIECE ? luma_left : CF_LLF_PIECE;
+    const int count = cf_min(width - x, piece);
+    const int luma_x = halved ? 2 * x : x;
+    const int columns = cf_min(state->video.width - luma_x, CF_LLF_PIECE);
     CfLlfLuma luma;
 
     for (int row = 0; row < 2; row++) {
@@ -198,7 +199,7 @@ static void load_rgb_luma(const void *context, int y, float *code)
 
   cf_llf_luma_weights(&state->video, weight);
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
-    const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+    const int count = cf_min(state->video.width - x, CF_LLF_PIECE);
 
     for (int c = 0; c < 3; c++)
       load_samples(image, c, y, x, count, color[c]);
@@ -217,7 +218,7 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
   float *const color[3] = {red, green, blue};
 
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
-    const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+    const int count = cf_min(state->video.width - x, CF_LLF_PIECE);
     float *const added = difference + x;
 
     for (int c = 0; c < 3; c++)

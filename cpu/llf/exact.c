@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/llf/pixel_io.h"
 #include "cpu/llf/simd.h"
+#include "plan/int_math.h"
 #include "plan/llf_axis.h"
 
 /* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.

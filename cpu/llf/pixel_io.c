@@ -2,8 +2,7 @@
 #include "cpu/llf/pixel_io.h"
 
 #include "cpu/common/cpu.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "plan/int_math.h"
 
 CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component)
 {
@@ -141,7 +140,7 @@ void cf_llf_follow_luma(const CfLlfLuma *luma, bool halved, int columns, int cou
 {
   const float *restrict before0 = luma->before[0], *restrict before1 = luma->before[1];
   const float *restrict added0 = luma->added[0], *restrict added1 = luma->added[1];
-  const int whole = halved ? (columns / 2 < count ? columns / 2 : count) : 0;
+  const int whole = halved ? cf_min(columns / 2, count) : 0;
 
   if (!halved) {
     for (int i = 0; i < count; i++) {

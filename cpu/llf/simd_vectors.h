@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cpu/common/cpu.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -25,8 +27,6 @@ typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t Integers __attribute__((vector_size(4 * LANES)));
 typedef int16_t Shorts __attribute__((vector_size(2 * LANES)));
 typedef float Four __attribute__((vector_size(16)));
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE Vector load(const float *from)
 {

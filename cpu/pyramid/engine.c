@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cpu/fir/unpack.h"
-#include "plan/pyramid_factors.h"
+#include "cpu/fir/line_tables.h"
 #include "cpu/pyramid/layout.h"
+#include "plan/pyramid_factors.h"
 
 /* Choosing factors */
 

@@ -5,8 +5,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 #define FRACTION 7
 
 CF_MULTIVERSION
@@ -16,16 +14,10 @@ void cf_fixed_from_float(const float *from, int samples, int16_t *restrict to)
     to[i] = (int16_t)((int)(from[i] * (float)(1 << FRACTION) + 32768.5f) - 32768);
 }
 
-/* Written as the compiler recognises it: one instruction since SSSE3. */
-INLINE int16_t rounded_product(int16_t sample, int16_t tap)
-{
-  return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
-}
-
 INLINE int16_t weigh(const int16_t *const row[4], const int16_t tap[4], int i)
 {
-  return (int16_t)(rounded_product(row[0][i], tap[0]) + rounded_product(row[1][i], tap[1]) +
-                   rounded_product(row[2][i], tap[2]) + rounded_product(row[3][i], tap[3]));
+  return (int16_t)(cf_fixed_product(row[0][i], tap[0]) + cf_fixed_product(row[1][i], tap[1]) +
+                   cf_fixed_product(row[2][i], tap[2]) + cf_fixed_product(row[3][i], tap[3]));
 }
 
 CF_MULTIVERSION
@@ -104,7 +96,7 @@ void cf_fixed_less_half(const uint8_t *from, const int16_t *blurred, int samples
                         int16_t *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (int16_t)((from[i] - CF_FIXED_MIDDLE) * 64 - ((blurred[i] + 2) >> 2));
+    to[i] = (int16_t)((from[i] - CF_FIXED_MIDDLE) * (1 << CF_FIXED_BITS) - ((blurred[i] + 2) >> 2));
 }
 
 CF_MULTIVERSION

@@ -1,34 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpu/pyramid/layout.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/common/memory.h"
-#include "cpu/common/int_math.h"
-#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/line_tables.h"
+#include "plan/int_math.h"
 
 /* Tables */
-
-static CfTaps symmetric_taps(double *tap, int count)
-{
-  CfTaps taps = {.count = count, .tap = tap};
-
-  for (int i = 0; i < count; i++) {
-    taps.sum += tap[i];
-    taps.magnitude += fabs(tap[i]);
-  }
-  return taps;
-}
 
 static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axis, CfArena *arena)
 {
   CfLineTaps *spline = cf_arena_take(arena, (size_t)axis->factor * sizeof *spline);
 
   for (int p = 0; p < axis->factor; p++) {
-    const CfTaps taps = symmetric_taps(&axis->spline[4 * p], axis->spline_count);
+    const CfTaps taps = cf_taps(&axis->spline[4 * p], axis->spline_count, 0);
     const CfLineTaps laid_out = cf_line_taps(lines, &taps, arena);
 
     if (spline)
@@ -40,7 +28,7 @@ static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axi
 static CfPyramidWay lay_out_way(CfCpuPyramid *pyramid, const CfLines *lines, bool premultiplied,
                                 CfArena *arena)
 {
-  const CfTaps down = symmetric_taps(pyramid->y.prefilter, pyramid->y.prefilter_count);
+  const CfTaps down = cf_taps(pyramid->y.prefilter, pyramid->y.prefilter_count, 0);
   CfPyramidWay way = {.lines = lines};
 
   way.down = cf_line_taps(lines, &down, arena);
@@ -77,7 +65,7 @@ static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
   const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
   const int before = made->made_first - axis->fine_first;
   const int after = axis->fine_first + axis->fine_count - made->made_first - made->made_count;
-  CfRowMargins margins = {.before = before > 0 ? before : 0, .after = after > 0 ? after : 0};
+  CfRowMargins margins = {.before = cf_max(before, 0), .after = cf_max(after, 0)};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
 
   pyramid->read_first = before < 0 ? -before : 0;
@@ -93,9 +81,9 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfFormatInfo *info = cf_format_info(pyramid->video.format);
   const CfPyramidAxis *x = &pyramid->x, *y = &pyramid->y;
-  const CfTaps x_prefilter = symmetric_taps(x->prefilter, x->prefilter_count);
-  const CfTaps x_low = symmetric_taps(x->low, x->low_count);
-  const CfTaps y_low = symmetric_taps(y->low, y->low_count);
+  const CfTaps x_prefilter = cf_taps(x->prefilter, x->prefilter_count, 0);
+  const CfTaps x_low = cf_taps(x->low, x->low_count, 0);
+  const CfTaps y_low = cf_taps(y->low, y->low_count, 0);
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
   if (info->bits == 8)

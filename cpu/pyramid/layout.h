@@ -5,8 +5,8 @@
 #pragma once
 
 #include "cpu/common/memory.h"
-#include "cpu/pyramid/engine.h"
 #include "cpu/fir/line_ops.h"
+#include "cpu/pyramid/engine.h"
 #include "cpu/pyramid/rows.h"
 
 /* Samples of a tile in the column prefilter. The source rows of narrow ones stay in the first

@@ -2,12 +2,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "cpu/pyramid/engine.h"
-#include "cpu/common/int_math.h"
-#include "cpu/fir/unpack.h"
+#include "cpu/common/alpha.h"
 #include "cpu/common/parallel.h"
+#include "cpu/pyramid/engine.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
+#include "plan/int_math.h"
 
 /* The taps of a coarse row. */
 static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)
@@ -86,7 +86,7 @@ static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, i
             widest = CF_PYRAMID_TILE_SAMPLES / pyramid->channels;
 
   for (int x0 = 0; x0 < pyramid->width; x0 += widest) {
-    const int x1 = x0 + widest < pyramid->width ? x0 + widest : pyramid->width;
+    const int x1 = cf_min(x0 + widest, pyramid->width);
     const int samples = (x1 - x0) * pyramid->channels;
     const size_t offset = (size_t)x0 * (size_t)pyramid->channels * lines->size;
 
@@ -303,7 +303,7 @@ static void interpolate_strip(const Run *run, int y0, int y1)
     expand_row(pyramid, lines, &scratch, pyramid->coarse + (size_t)row * pyramid->coarse_stride,
                scratch.rows + (size_t)(row - rows.first) * stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
-    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
+    const int samples = cf_min(end - first, CHUNK_SAMPLES);
 
     for (int y = y0; y < y1; y++) {
       const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;

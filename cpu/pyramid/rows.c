@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
-
-#define INLINE static inline __attribute__((always_inline))
-
-#define MOST_TAPS 2001
+#include "plan/gaussian.h"
 
 /* Margins */
 
@@ -33,62 +30,55 @@ void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins
 /* Phases */
 
 /* Pixel k * phases + p of a line is pixel k of phase p, which begins `stride` samples after the one
- * before. `channels`, the `size` of a sample, and few `phases` are constants. */
-INLINE void split_pixels(const int channels, const size_t size, const uint8_t *line,
-                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict to)
+ * before: takes a line apart, or puts it together. All but `from`, `count`, `stride` and `to`, and
+ * of `phases` the usual ones, are constants. */
+INLINE void move_pixels(const int channels, const size_t size, const bool apart,
+                        const uint8_t *from, const int phases, int count, ptrdiff_t stride,
+                        uint8_t *restrict to)
 {
   const size_t pixel = (size_t)channels * size;
 
   for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(to + (size_t)(p * stride) * size + (size_t)k * pixel,
-             line + (size_t)(k * phases + p) * pixel, pixel);
+    for (int p = 0; p < phases; p++) {
+      const size_t in_line = (size_t)(k * phases + p) * pixel;
+      const size_t in_phase = (size_t)(p * stride) * size + (size_t)k * pixel;
+
+      memcpy(to + (apart ? in_phase : in_line), from + (apart ? in_line : in_phase), pixel);
+    }
   }
 }
 
-INLINE void merge_pixels(const int channels, const size_t size, const uint8_t *from,
-                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict line)
+INLINE void move_samples(const size_t size, int channels, const bool apart, const uint8_t *from,
+                         int phases, int count, ptrdiff_t stride, uint8_t *to)
 {
-  const size_t pixel = (size_t)channels * size;
-
-  for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(line + (size_t)(k * phases + p) * pixel,
-             from + (size_t)(p * stride) * size + (size_t)k * pixel, pixel);
-  }
+  if (phases == 2)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 2, count, stride, to);
+  else if (phases == 4)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 4, count, stride, to);
+  else if (phases == 8)
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 8, count, stride, to);
+  else
+    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, phases, count, stride, to);
 }
-
-#define FOR_SIZE(function, phases)                                                                 \
-  do {                                                                                             \
-    if (size == sizeof(float))                                                                     \
-      CF_FOR_CHANNELS(channels, function, sizeof(float), from, phases, count, stride, to);         \
-    else                                                                                           \
-      CF_FOR_CHANNELS(channels, function, sizeof(int16_t), from, phases, count, stride, to);       \
-  } while (0)
-#define FOR_PHASES(function)                                                                       \
-  do {                                                                                             \
-    if (phases == 2)                                                                               \
-      FOR_SIZE(function, 2);                                                                       \
-    else if (phases == 4)                                                                          \
-      FOR_SIZE(function, 4);                                                                       \
-    else if (phases == 8)                                                                          \
-      FOR_SIZE(function, 8);                                                                       \
-    else                                                                                           \
-      FOR_SIZE(function, phases);                                                                  \
-  } while (0)
 
 CF_MULTIVERSION
 static void split(size_t size, const void *from, int phases, int channels, int count,
                   ptrdiff_t stride, void *to)
 {
-  FOR_PHASES(split_pixels);
+  if (size == sizeof(float))
+    move_samples(sizeof(float), channels, true, from, phases, count, stride, to);
+  else
+    move_samples(sizeof(int16_t), channels, true, from, phases, count, stride, to);
 }
 
 CF_MULTIVERSION
 static void merge(size_t size, const void *from, int phases, int channels, int count,
                   ptrdiff_t stride, void *to)
 {
-  FOR_PHASES(merge_pixels);
+  if (size == sizeof(float))
+    move_samples(sizeof(float), channels, false, from, phases, count, stride, to);
+  else
+    move_samples(sizeof(int16_t), channels, false, from, phases, count, stride, to);
 }
 
 static int phase_stride(int pixels, int channels, int phases)
@@ -109,7 +99,7 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
   const int pixels = (count - 1) * step + taps;
   const ptrdiff_t stride = step == 1 ? 0 : phase_stride(pixels, channels, step);
   const uint8_t *phases = step == 1 ? line : work;
-  const void *shifts[MOST_TAPS];
+  const void *shifts[CF_GAUSSIAN_MOST_TAPS];
 
   if (step > 1)
     split(filter->lines->size, line, step, channels, (pixels + step - 1) / step, stride, work);
@@ -146,13 +136,11 @@ void cf_row_expand(const CfLines *lines, const CfPyramidAxis *axis, const CfLine
 
 /* Working samples */
 
-#define FIXED_ONE 64.0f /* of cf_lines_fixed */
-
 CF_MULTIVERSION
 static void widen(const int16_t *from, int samples, float *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (float)from[i] * (1.0f / FIXED_ONE);
+    to[i] = (float)from[i] * (1.0f / (1 << CF_FIXED_BITS));
 }
 
 void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to)

@@ -4,7 +4,6 @@
  */
 #include "blockavg.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "cpu/common/samples.h"
@@ -25,11 +24,6 @@ typedef struct {
   CfCoverage coverage;
 } State;
 
-/* The samples x0 <= x < x1, y0 <= y < y1 of one plane. */
-typedef struct {
-  int x0, y0, x1, y1;
-} Block;
-
 /* One plane of the job. */
 typedef struct {
   const State *state;
@@ -46,17 +40,10 @@ static uint64_t read_code(const Plane *plane, int x, int y, int channel)
   return (uint64_t)cf_sample_load(&plane->source, x, y, channel);
 }
 
-/* `empty` where nothing has any weight. */
-static uint64_t rounded_quotient(uint64_t sum, uint64_t weight, uint64_t empty)
-{
-  return weight ? (2 * sum + weight) / (2 * weight) : empty;
-}
-
-static uint64_t average(const Plane *plane, const Block *block, int channel)
+/* The mean, rounded half up. */
+static uint64_t average(const Plane *plane, const CfRect *block, int channel)
 {
   const int alpha = cf_alpha_channel(plane->info);
-  const CfRole role = plane->info->role[channel];
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
   const bool weighted = alpha >= 0 && channel != alpha;
   uint64_t sum = 0, weight = 0;
 
@@ -67,11 +54,11 @@ static uint64_t average(const Plane *plane, const Block *block, int channel)
       weight += share;
     }
   }
-  return rounded_quotient(sum, weight,
-                          chroma ? (uint64_t)cf_chroma_centre(&plane->state->video) : 0);
+  return weight ? (2 * sum + weight) / (2 * weight)
+                : (uint64_t)cf_neutral_code(&plane->state->video, plane->info->role[channel]);
 }
 
-static uint64_t extreme(const Plane *plane, const Block *block, int channel, bool largest)
+static uint64_t extreme(const Plane *plane, const CfRect *block, int channel, bool largest)
 {
   uint64_t result = read_code(plane, block->x0, block->y0, channel);
 
@@ -85,22 +72,14 @@ static uint64_t extreme(const Plane *plane, const Block *block, int channel, boo
   return result;
 }
 
-static uint64_t colour(const Plane *plane, uint32_t argb, int channel)
-{
-  double codes[CF_ROLE_COUNT];
-
-  cf_color_codes(&plane->state->video, argb, codes);
-  return (uint64_t)fmin(fmax(floor(codes[plane->info->role[channel]] + 0.5), 0.0),
-                        cf_max_code(plane->source.format));
-}
-
 /* What a channel of a block becomes; `single` pixels stay what they are. */
-static uint64_t block_code(const Plane *plane, const Block *block, int channel, bool single)
+static uint64_t block_code(const Plane *plane, const CfRect *block, int channel, bool single)
 {
   const CfBlockavgParams *params = &plane->state->params;
 
   if (params->mode == CF_BLOCKAVG_FILL)
-    return colour(plane, params->fill_color, channel);
+    return (uint64_t)cf_color_code(&plane->state->video, params->fill_color,
+                                   plane->info->role[channel]);
   if (params->mode == CF_BLOCKAVG_AVERAGE && !single)
     return average(plane, block, channel);
   return extreme(plane, block, channel, params->mode == CF_BLOCKAVG_MAX);
@@ -110,10 +89,10 @@ static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell)
 {
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
   const int width = plane->source.width, height = plane->source.height;
-  const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row, height),
-                       cf_grid_start(grid->x, grid->width, sx, cell->column + 1, width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row + 1, height)};
+  const CfRect block = {cf_grid_start(grid->x, grid->width, sx, cell->column, width),
+                        cf_grid_start(grid->y, grid->height, sy, cell->row, height),
+                        cf_grid_start(grid->x, grid->width, sx, cell->column + 1, width),
+                        cf_grid_start(grid->y, grid->height, sy, cell->row + 1, height)};
 
   for (int channel = 0; channel < plane->info->channels; channel++)
     cell->codes[channel] =

@@ -13,9 +13,6 @@
 #include "cpu/regions/blend.h"
 #include "plan/gaussian.h"
 
-/* Enough for cf_gaussian_radius of the largest sigma. */
-#define MAX_TAPS 2001
-
 typedef struct {
   CfReferenceFir *fir;
   CfBlurField field;
@@ -23,7 +20,7 @@ typedef struct {
   float *m;           /* one row of the field */
   float *weights;     /* of a plane, with map-isolate */
   CfPicture filtered; /* of which regions get their share */
-  double row_tap[MAX_TAPS], column_tap[MAX_TAPS];
+  double row_tap[CF_GAUSSIAN_MOST_TAPS], column_tap[CF_GAUSSIAN_MOST_TAPS];
   double row_sigma, column_sigma; /* of these taps */
   const char *algorithm;
 
@@ -34,11 +31,6 @@ typedef struct {
   CfMapSigmas sigmas[CF_MAX_PLANES];
   int p, y; /* the row that `m` holds */
 } Blur;
-
-static bool plan(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
-{
-  return cf_fir_plan_gaussblur(&blur->fir->plan, &blur->fir->video, params, status);
-}
 
 /* Gathering */
 
@@ -85,12 +77,10 @@ static const float *weights(void *context, int p)
 
 static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
 {
-  /* Any blur tells what happens to the channels. */
-  const CfGaussblurParams some = {
-      .sigma = 1.0, .sigma_vertical = -1.0, .border = blur->field.params.border};
   const CfReferenceTaps taps = {taps_at, weights, blur};
 
-  if (!plan(blur, &some, status))
+  if (!cf_fir_plan_channels(&blur->fir->plan, &blur->fir->video,
+                            (CfBorder)blur->field.params.border, status))
     return false;
   blur->rows = cf_blur_rows(&blur->field, job, &blur->coverage);
   blur->p = blur->y = -1;
@@ -110,7 +100,8 @@ static bool filter(Blur *blur, const CfJob *job, CfStatus *status)
   if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
     return gather(blur, job, status);
   blur->algorithm = "fir-double";
-  return plan(blur, &uniform, status) && cf_reference_fir_run(blur->fir, job, status);
+  return cf_fir_plan_gaussblur(&blur->fir->plan, &blur->fir->video, &uniform, status) &&
+         cf_reference_fir_run(blur->fir, job, status);
 }
 
 static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "cpu/common/parallel.h"
-#include "cpu/reference/llf_math.h"
 #include "cpu/common/samples.h"
+#include "cpu/reference/llf_math.h"
 
 typedef struct {
   CfVideo video;

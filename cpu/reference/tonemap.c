@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "cpu/common/parallel.h"
-#include "cpu/reference/llf_series.h"
 #include "cpu/common/samples.h"
+#include "cpu/reference/llf_series.h"
 
 typedef struct {
   CfVideo video, destination;
@@ -29,12 +29,8 @@ typedef struct {
 static CfSamples find_plane(const CfVideo *video, const CfPicture *picture, CfRole role, int *p,
                             int *channel)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-
-  for (*p = 0;; ++*p)
-    for (*channel = 0; *channel < format->plane[*p].channels; ++*channel)
-      if (format->plane[*p].role[*channel] == role)
-        return cf_samples_of(video, picture, *p);
+  cf_find_role(cf_format_info(video->format), role, p, channel);
+  return cf_samples_of(video, picture, *p);
 }
 
 /* The code of the sample that luma pixel (x, y) belongs to. */
@@ -51,12 +47,10 @@ static double load(const CfVideo *video, const CfPicture *picture, CfRole role, 
 static void store(const State *state, const CfPicture *picture, CfRole role, int x, int y,
                   double code)
 {
-  const double fraction =
-      state->params.dither ? (cf_tonemap_dither[y & 7][x & 7] + 0.5) / 64.0 : 0.5;
   int p, channel;
   const CfSamples plane = find_plane(&state->destination, picture, role, &p, &channel);
 
-  cf_sample_store(&plane, x, y, channel, code + fraction);
+  cf_sample_store(&plane, x, y, channel, code + cf_tonemap_rounding(&state->params, x, y));
 }
 
 /* ---- Light ---- */
@@ -295,7 +289,7 @@ static void follow_peak(State *state, const CfJob *job)
   if (!cf_tonemap_is_dynamic(&state->params))
     return;
   for (size_t i = 0; i < pixels; i++)
-    histogram[(int)(65535.0 * state->plane[i] + 0.5) / 64]++;
+    histogram[(int)(65535.0 * state->plane[i] + 0.5) / CF_TONEMAP_CODES_OF_BIN]++;
   if (job->fresh)
     state->memory.started = false;
   state->curve = cf_tonemap_curve(&state->params,

@@ -3,11 +3,9 @@
 
 #include <string.h>
 
+#include "cpu/common/alpha.h"
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
-#include "cpu/fir/unpack.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Pixels that are mixed at a time. */
 #define MIXED 64
@@ -197,9 +195,6 @@ static const uint8_t *picture_row(void *context, int p, int y, int x0, int count
   const CfFormatInfo *format = cf_format_info(filtered->video->format);
   const int pixel_bytes = format->plane[p].channels * cf_sample_bytes(format);
 
-  (void)count;
-  (void)coverage;
-  (void)owner;
   return cf_row(filtered->picture, p, y) + (ptrdiff_t)x0 * pixel_bytes;
 }
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/llf/pixel_io.h"
 #include "cpu/tonemap/pixels.h"
+#include "plan/int_math.h"
 
 /* A component's samples in their plane. */
 typedef struct {
@@ -86,7 +86,7 @@ static void load_light(const Loop *loop, const Piece *piece, int y, CfTonemapRow
 static void count_row(const uint16_t *plane, int width, unsigned histogram[CF_TONEMAP_BINS])
 {
   for (int x = 0; x < width; x++)
-    histogram[plane[x] / (65536 / CF_TONEMAP_BINS)]++;
+    histogram[plane[x] / CF_TONEMAP_CODES_OF_BIN]++;
 }
 
 static void add_histogram(State *state, const unsigned histogram[CF_TONEMAP_BINS])
@@ -261,11 +261,8 @@ static void set_codes(State *state)
 
     state->scale[c] = (float)(chroma ? codes->chroma_scale : codes->luma_scale);
     for (int y = 0; y < 8; y++) {
-      for (int x = 0; x < CF_TONEMAP_PIECE; x++) {
-        const double dither = (cf_tonemap_dither[y][x & 7] + 0.5) / 64.0 - 0.5;
-
-        state->offset[c][y][x] = (float)(state->params.dither ? offset + dither : offset);
-      }
+      for (int x = 0; x < CF_TONEMAP_PIECE; x++)
+        state->offset[c][y][x] = (float)(offset + cf_tonemap_rounding(&state->params, x, y) - 0.5);
     }
   }
 }

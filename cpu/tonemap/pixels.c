@@ -6,8 +6,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* ---- Functions of one number ---- */
 
 INLINE float clamp(float value, float least, float most)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the kernel. A tile's columns are summed, a few lanes add up each block, and the
- * colours are written over its blocks.
+ * Block average of frames: the kernel. A tile's columns are summed, a few lanes add up each block,
+ * and the colours are written over its blocks.
  */
 #pragma once
 
@@ -76,7 +76,7 @@ __device__ inline uint4 load_end(const uint8_t *bytes, int available)
 }
 
 /* Adds every `step`th row of a column. Where all rows of a turn are there, no condition stands
- * between its loads, which leave in one burst: for aligned blocks that saves 12 % of the time. */
+ * between its loads, so that they leave in one burst. */
 template <class Sums, bool Aligned>
 __device__ inline void add_column(const Job &job, const Plane &plane, const Tile &tile, int column,
                                   int down, int step, Sums *sums)
@@ -392,7 +392,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   extern __shared__ __align__(16) uint32_t shared[];
   __shared__ uint32_t colours[kTileBlocks];
   int index;
-  const Plane &plane = plane_of_block(job, &Plane::first_tile, &index);
+  const Plane &plane = plane_of_cta(job, &Plane::first_tile, &index);
 
   if constexpr (Channels > 1) {
     average_tile<Kind, Channels, Aligned>(job, plane, index, shared, colours);

@@ -172,7 +172,7 @@ __device__ uint32_t channel_value(const Frame &frame, const unsigned long long *
 
   const int alpha = frame.job.alpha;
   const unsigned long long divisor = alpha < 0 || k == alpha ? area : sums[alpha];
-  return (uint32_t)((sums[k] + divisor / 2) / divisor);
+  return (uint32_t)rounded_mean(sums[k], divisor);
 }
 
 /* A thread each. `sample_bits` is 8 or 16. */

@@ -55,8 +55,7 @@ inline Job plan_codes(const CfVideo *video)
   job.alpha = cf_alpha_channel(&format->plane[0]);
   for (int k = 0; k < format->plane[0].channels; k++) {
     const CfRole role = format->plane[0].role[k];
-    if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
-      job.empty |= (uint32_t)cf_chroma_centre(video) << 8 * k;
+    job.empty |= (uint32_t)cf_neutral_code(video, role) << 8 * k;
     if (format->packed && role == CF_ROLE_LUMA)
       job.lumas |= 1u << k;
   }
@@ -84,6 +83,12 @@ inline void set_pictures(Job *job, const CfJob *work)
 }
 
 #ifdef __CUDACC__
+
+/* What every kernel makes of a block's sum: rounded half up. */
+template <typename T> __device__ inline T rounded_mean(T sum, T count)
+{
+  return (sum + count / 2) / count;
+}
 
 /* Writes a pixel that is covered in whole or, mixed with what `source` has, in part. */
 template <typename Sample>

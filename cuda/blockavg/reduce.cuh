@@ -14,7 +14,7 @@
 namespace cf::blockavg
 {
 
-/* The first sample of a block, cut to 0..limit. */
+/* cf_grid_start() of plan/mosaic.h in 32 bits, which pictures and regions here do not exceed. */
 __device__ inline int block_start(int block, int size, int origin, int shift, int limit)
 {
   const int start = (block * size + origin + (1 << shift) - 1) >> shift;
@@ -32,7 +32,7 @@ __device__ inline int block_top(const Plane &plane, int row)
   return block_start(row, plane.block_height, 0, plane.shift_y, plane.height);
 }
 
-/* The block that a sample belongs to. */
+/* cf_grid_block() of a grid that starts at 0. */
 __device__ inline int block_at(const Plane &plane, int x)
 {
   return (int)((unsigned)(x << plane.shift_x) / (unsigned)plane.block_width);
@@ -130,7 +130,7 @@ template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
       const bool pair = C == 4 && (job.lumas >> k & 1);
       const uint32_t sum = pair ? total[k] + total[(k + 2) % C] : total[k];
       const uint32_t count = pair ? 2 * area : area;
-      colour |= (sum + count / 2) / count << 8 * k;
+      colour |= rounded_mean(sum, count) << 8 * k;
     }
     return colour;
   }
@@ -161,7 +161,7 @@ template <int C, bool Folded> struct MeanWords : Sums<Folded ? C : 8> {
 
 #pragma unroll
     for (int k = 0; k < C; k++)
-      colour |= (total[k] + area / 2) / area << job.shift << 16 * k;
+      colour |= rounded_mean(total[k], area) << job.shift << 16 * k;
     return colour;
   }
 };
@@ -199,8 +199,7 @@ template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
       return job.empty;
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const uint32_t divisor = k == job.alpha ? area : alpha;
-      colour |= (total[k] + divisor / 2) / divisor << 8 * k;
+      colour |= rounded_mean(total[k], k == job.alpha ? area : alpha) << 8 * k;
     }
     return colour;
   }

@@ -71,25 +71,25 @@ bool are_resident(FusedRegions *self)
   if (!self->cooperates)
     return false;
   if (self->resident == 0 || self->resident_threads != size) {
-    int blocks = 0;
+    int ctas = 0;
 
-    if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, self->kernel, size, 0),
+    if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, self->kernel, size, 0),
                     "asking for what fits a multiprocessor", nullptr))
       return false;
     self->resident_threads = size;
-    self->resident = blocks * self->device->info.multiprocessors;
+    self->resident = ctas * self->device->info.multiprocessors;
   }
-  return self->list.blocks <= self->resident;
+  return self->list.ctas <= self->resident;
 }
 
 cudaError_t launch(FusedRegions *self, bool waits, cudaStream_t stream)
 {
   const RegionPlan *list = &self->list;
-  const int across = list->exact_offsets ? list->blocks : list->blocks / list->boxes;
+  const int across = list->exact_offsets ? list->ctas : list->ctas / list->boxes;
   Launch how = {};
 
   self->frame.needs_grid_barrier = waits;
-  how.grid = dim3((unsigned)across, (unsigned)(list->blocks / across));
+  how.grid = dim3((unsigned)across, (unsigned)(list->ctas / across));
   how.block = dim3((unsigned)threads(self));
   how.stream = stream;
   how.cooperative = waits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions in one launch: the kernel. A CTA takes a unit.
+ * Block average of regions in one launch: the kernel. A CTA takes a unit (regions_plan.h).
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "cuda/blockavg/mask_hard.cuh"
-#include "cuda/blockavg/mask_feathered.cuh"
+#include "cuda/blockavg/mask_soft.cuh"
 
 namespace cf::blockavg
 {
@@ -80,7 +80,7 @@ struct Place {
 };
 
 /* Where every region has the same number of CTAs. */
-__device__ inline Place place_of_block(const FusedFrame &frame)
+__device__ inline Place place_of_cta(const FusedFrame &frame)
 {
   Place place = {(int)blockIdx.y, 0, (int)blockIdx.x};
 
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(Soft            ? kMostItems
   const Place place =
       frame.exact_offsets
           ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)
-          : place_of_block(frame);
+          : place_of_cta(frame);
   const Plane &plane = frame.job.plane[place.plane];
 
   if constexpr (Channels > 1) {

@@ -211,9 +211,9 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
     for (int k = 0; k < 2 && k < format->planes; k++)
       reserve_units(list, k, level_of(format, k), &footprint);
   }
-  list->blocks = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
+  list->ctas = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
   list->exact_offsets = false;
-  return list->items <= kMostItems && (list->blocks <= kMostBlocks || count_units(list, video));
+  return list->items <= kMostItems && (list->ctas <= kMostCtas || count_units(list, video));
 }
 
 bool count_units(RegionPlan *list, const CfVideo *video)
@@ -221,11 +221,11 @@ bool count_units(RegionPlan *list, const CfVideo *video)
   const CfFormatInfo *format = cf_format_info(video->format);
 
   list->exact_offsets = true;
-  list->blocks = 0;
+  list->ctas = 0;
   for (int i = 0; i < list->boxes; i++) {
     const Footprint footprint = footprint_of(&list->rule, &list->list.box[i]);
 
-    list->list.start[i] = (uint16_t)list->blocks;
+    list->list.start[i] = (uint16_t)list->ctas;
     for (int k = 0; k < 2 && k < format->planes; k++) {
       const Level level = level_of(format, k);
       const UnitShape cut =
@@ -233,9 +233,9 @@ bool count_units(RegionPlan *list, const CfVideo *video)
               ? list->cut[k]
               : cut_patch(list, level, &footprint,
                           is_column_aligned(&footprint, level.bytes, level.shift_x));
-      list->blocks += units_of(&footprint, &cut) * level.planes;
+      list->ctas += units_of(&footprint, &cut) * level.planes;
     }
-    if (list->blocks > kMostBlocks)
+    if (list->ctas > kMostCtas)
       return false;
   }
   return true;

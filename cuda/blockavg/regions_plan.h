@@ -77,8 +77,8 @@ struct BoxList {
 
 struct RegionPlan : UnitPlan {
   BoxList list;
-  int items;  /* most of a unit */
-  int blocks; /* CTAs */
+  int items; /* most of a unit */
+  int ctas;
 };
 
 /* Prepares for a list in a format of 1, 2 or 4 channels a plane, whose rows start at multiples of

@@ -28,7 +28,7 @@ constexpr int kMostItems = 768;    /* but where a single block has more items */
 constexpr int kWholePixels = 8192; /* luma pixels; larger blocks are for general.h */
 constexpr int kFewShapes = 16;     /* up to so many, units of such samples are smaller: */
 constexpr int kFewItems = 64;      /* of so many items, for as many threads */
-constexpr int kMostBlocks = 8192;  /* CTAs that end at once cost little, but not nothing */
+constexpr int kMostCtas = 8192;    /* those that end at once cost little, but not nothing */
 
 /* --- anything (general.h) --- */
 

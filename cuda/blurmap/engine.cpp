@@ -95,7 +95,7 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
   blur->ready = blur->lods_sent = false;
   blur->border = field->params.border;
   blur->isolates = cf_blur_field_isolates(field, regions);
-  if (!pyramid::plan_channels(&blur->channels, &blur->video, blur->border, status))
+  if (!cf_fir_plan_channels(&blur->channels, &blur->video, (CfBorder)blur->border, status))
     return false;
   for (int p = 0; p < blur->planes; p++) {
     make_levels(&blur->plane[p], cf_blur_field_sigmas(field, regions, p));

@@ -62,7 +62,7 @@ __device__ inline float region_map(const MapJob &job, const MapPlane &plane,
   if (covered.coverage <= 0)
     return 0.0f;
   const int side = cf_shape_at(job.list, covered.owner).side;
-  return fminf(fminf(job.relative * (float)side, 250.0f) / job.largest, 1.0f);
+  return fminf(fminf(job.relative * (float)side, (float)CF_LARGEST_SIGMA) / job.largest, 1.0f);
 }
 
 /* By regions: the shapes that touch `width` x `height` samples. With all threads of a CTA. */

@@ -222,9 +222,13 @@ bool look_up_sigma(const FrameJob *job, int multiprocessors, void *stream, CfSta
 
 bool sort_tiles(const FrameJob *job, unsigned *order, void *stream, CfStatus *status)
 {
-  sort_tiles_kernel<<<1, kSortThreads, 0, (cudaStream_t)stream>>>(job->tiles, job->tile_count,
-                                                                  order);
-  return cf_cuda_launched("sorting tiles of a blur map", status);
+  Launch how = {};
+
+  how.grid = dim3(1);
+  how.block = dim3(kSortThreads);
+  how.stream = (cudaStream_t)stream;
+  return launch(how, "sorting tiles of a blur map", status, sort_tiles_kernel, job->tiles,
+                job->tile_count, order);
 }
 
 } // namespace cf::blurmap

@@ -13,8 +13,7 @@ extern "C" {
 namespace cf
 {
 
-/* The index that stands for `i` in 0 .. size - 1, or -1 for the constant border's colour. `border`
- * is a CfBorder. */
+/* cf_border_index() on the device, of indices of 32 bits. `border` is a CfBorder. */
 __device__ inline int fold_index(int border, int i, int size)
 {
   if ((unsigned)i < (unsigned)size)

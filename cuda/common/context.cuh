@@ -24,12 +24,6 @@ struct CfDevice {
  * ran into, classified, and the runtime's last error is cleared. */
 bool cf_cuda_ok(cudaError_t result, const char *doing, CfStatus *status);
 
-/* The same for the launch just made. */
-inline bool cf_cuda_launched(const char *kernel, CfStatus *status)
-{
-  return cf_cuda_ok(cudaGetLastError(), kernel, status);
-}
-
 /* False, with an error that says so, where `stream` is being captured into a CUDA graph: what
  * engines decide on the host for one frame must not be replayed for others. Every engine's run()
  * asks first. */

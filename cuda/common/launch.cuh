@@ -69,15 +69,28 @@ bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kerne
                     status);
 }
 
-/* Launches one-dimensional grids for a job that holds all planes of a picture and says, in
- * `overlaps`, whether its grids may be dependent launches. */
+/* One-dimensional grids for a job that holds all planes of a picture. The first of a frame is an
+ * ordinary launch, so that all older work is done. */
 template <typename Job>
-bool launch_job(void (*kernel)(Job), const Job *job, int blocks, int threads, int shared_bytes,
+bool launch_first(void (*kernel)(Job), const Job *job, int ctas, int threads, void *stream,
+                  const char *doing, CfStatus *status)
+{
+  Launch how = {};
+
+  how.grid = dim3((unsigned)ctas);
+  how.block = dim3((unsigned)threads);
+  how.stream = (cudaStream_t)stream;
+  return launch(how, doing, status, kernel, *job);
+}
+
+/* The others are dependent ones, where the job's `overlaps` says that they may be. */
+template <typename Job>
+bool launch_job(void (*kernel)(Job), const Job *job, int ctas, int threads, int shared_bytes,
                 void *stream, const char *doing, CfStatus *status)
 {
   Launch how = {};
 
-  how.grid = dim3((unsigned)blocks);
+  how.grid = dim3((unsigned)ctas);
   how.block = dim3((unsigned)threads);
   how.shared_bytes = (size_t)shared_bytes;
   how.stream = (cudaStream_t)stream;
@@ -90,7 +103,7 @@ bool launch_job(void (*kernel)(Job), const Job *job, int blocks, int threads, in
 /* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
  * first CTA; `index` becomes the CTA's number within the plane. */
 template <typename Job, typename Plane>
-__device__ const Plane &plane_of_block(const Job &job, int Plane::*first, int *index)
+__device__ const Plane &plane_of_cta(const Job &job, int Plane::*first, int *index)
 {
   int p = 0;
 

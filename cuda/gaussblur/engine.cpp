@@ -6,10 +6,13 @@
  * blended into the destination (cuda/regions/).
  */
 #include "cuda/blurmap/engine.cuh"
-#include "cuda/common/int_math.cuh"
 #include "cuda/fir/engine.cuh"
 #include "cuda/pyramid/engine.cuh"
 #include "cuda/regions/blend.cuh"
+
+extern "C" {
+#include "plan/strips.h"
+}
 
 #include <stdlib.h>
 
@@ -116,34 +119,6 @@ bool blur(State *state, const CfJob *job, CfStatus *status)
 
 /* --- regions --- */
 
-constexpr size_t kRowAlignment = 256;
-
-size_t blurred_stride(const CfVideo *video, int p)
-{
-  return round_up(cf_row_bytes(video, p), kRowAlignment);
-}
-
-size_t blurred_bytes(const CfVideo *video)
-{
-  size_t bytes = 0;
-
-  for (int p = 0; p < cf_format_info(video->format)->planes; p++)
-    bytes += blurred_stride(video, p) * (size_t)cf_plane_height(video, p);
-  return bytes;
-}
-
-CfPicture blurred_picture(const CfVideo *video, uint8_t *memory)
-{
-  CfPicture picture = {};
-
-  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
-    picture.data[p] = memory;
-    picture.stride[p] = (ptrdiff_t)blurred_stride(video, p);
-    memory += blurred_stride(video, p) * (size_t)cf_plane_height(video, p);
-  }
-  return picture;
-}
-
 /* Blurs the rows that the regions touch, from an even row to an even one, into `blurred`. */
 bool blur_bounds(State *state, const CfJob *job, CfRect bounds, const CfPicture *blurred,
                  CfStatus *status)
@@ -163,15 +138,17 @@ bool blur_bounds(State *state, const CfJob *job, CfRect bounds, const CfPicture 
 bool run_regions(State *state, const CfJob *job, CfStatus *status)
 {
   const CfRect bounds = cf_coverage_bounds(&state->video, job->regions);
-  uint8_t *memory =
-      (uint8_t *)cf_scratch_take(state->device, blurred_bytes(&state->video), job->stream, status);
+  const CfVideo *const video = &state->video;
+  const size_t bytes = cf_strips_lay_out(video, video->height, nullptr, nullptr);
+  uint8_t *memory = (uint8_t *)cf_scratch_take(state->device, bytes, job->stream, status);
+  CfPicture blurred = {};
 
   if (!memory)
     return false;
-  const CfPicture blurred = blurred_picture(&state->video, memory);
+  cf_strips_lay_out(video, video->height, memory, &blurred);
   const bool good = blur_bounds(state, job, bounds, &blurred, status) &&
-                    cf_cuda_compose(state->device, &state->video, job->regions, &job->source,
-                                    &blurred, &job->destination, job->stream, status);
+                    cf_cuda_blend(state->device, &state->video, job->regions, &job->source,
+                                  &blurred, &job->destination, job->stream, status);
   return cf_scratch_give(state->device, memory, job->stream, good ? status : nullptr) && good;
 }
 

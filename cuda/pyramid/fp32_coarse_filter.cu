@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ __align__(16) float taps[kZeros + kFp32MaxTaps];
   __shared__ float parts[kSlices][kCoarseFilterRows][kCoarseFilterColumns];
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::coarse_filter_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::coarse_filter_first_cta, &cta);
 
   pdl_trigger();
   pdl_wait();

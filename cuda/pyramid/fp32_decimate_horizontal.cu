@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kThreads)
 {
   extern __shared__ __align__(16) float shared[];
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::horizontal_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::horizontal_first_cta, &cta);
 
   pdl_trigger();
   pdl_wait();

@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
     decimate_vertical_kernel(const __grid_constant__ Fp32Job job)
 {
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::vertical_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::vertical_first_cta, &cta);
 
   pdl_trigger();
   switch (plane.y.factor) {
@@ -248,8 +248,8 @@ bool fp32_decimate_vertical(const Fp32Job *job, const Fp32LaunchPlan &plan, void
   const auto kernel =
       plan.wide ? decimate_vertical_kernel<uint16_t> : decimate_vertical_kernel<uint8_t>;
 
-  kernel<<<plan.vertical_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("decimating columns", status);
+  return launch_first(kernel, job, plan.vertical_ctas, kThreads, stream, "decimating columns",
+                      status);
 }
 
 } // namespace cf::pyramid

@@ -259,7 +259,7 @@ bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *pa
   Fp32Job next = {};
   CfFirPlan plan = {};
 
-  bool good = plan_channels(&plan, video, params->border, status);
+  bool good = cf_fir_plan_channels(&plan, video, (CfBorder)params->border, status);
   for (int p = 0; good && p < format->planes; p++) {
     double sigma[2];
 

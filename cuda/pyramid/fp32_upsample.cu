@@ -408,7 +408,7 @@ __global__ void __launch_bounds__(kThreads)
     upsample_pixels_kernel(const __grid_constant__ Fp32Job job)
 {
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::upsample_first_cta, &cta);
 
   pdl_wait();
   upsample<uint8_t, kPixel>(job, plane, cta);
@@ -419,7 +419,7 @@ __global__ void __launch_bounds__(kThreads)
     upsample_planes_kernel(const __grid_constant__ Fp32Job job)
 {
   int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
+  const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::upsample_first_cta, &cta);
 
   pdl_wait();
   if (plane.channels == 1)

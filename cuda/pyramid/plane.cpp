@@ -16,17 +16,6 @@ void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, 
   sigma[1] = ldexp(vertical, -plane->subsampling_y);
 }
 
-bool plan_channels(CfFirPlan *plan, const CfVideo *video, int border, CfStatus *status)
-{
-  /* Any blur tells what happens to the channels. */
-  CfGaussblurParams some = {};
-
-  some.sigma = 1.0;
-  some.sigma_vertical = -1.0;
-  some.border = border;
-  return cf_fir_plan_gaussblur(plan, video, &some, status);
-}
-
 void describe_axis(Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
   to->factor = axis->factor;

@@ -48,9 +48,6 @@ struct Plane {
 /* Along rows and columns of plane `p`, in its samples. */
 void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, double sigma[2]);
 
-/* What happens to the channels of a blur. The caller frees it with cf_fir_plan_free. */
-bool plan_channels(CfFirPlan *plan, const CfVideo *video, int border, CfStatus *status);
-
 void describe_axis(Axis *to, const CfPyramidAxis *axis, CfBorder border);
 
 /* Plane `p` of the picture, but for pointers and rows. */

@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
     SharedSums sums;
   } shared;
   int cta;
-  const U8Plane &plane = plane_of_block(job, &U8Plane::coarse_filter_first_cta, &cta);
+  const U8Plane &plane = plane_of_cta(job, &U8Plane::coarse_filter_first_cta, &cta);
   const Segment segment(plane, cta);
 
   begin(job, plane, taps);

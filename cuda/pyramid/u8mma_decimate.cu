@@ -557,7 +557,7 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
   constexpr int kBytes = Wide ? 2 : 1;
   __shared__ SharedTaps shared;
   int cta;
-  const U8Plane &plane = plane_of_block(job, &U8Plane::decimate_first_cta, &cta);
+  const U8Plane &plane = plane_of_cta(job, &U8Plane::decimate_first_cta, &cta);
 
   pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
@@ -586,8 +586,8 @@ bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
 
   if (!set_shared_memory_share(kernel, status))
     return false;
-  kernel<<<plan.decimate_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("decimating for a blur", status);
+  return launch_first(kernel, job, plan.decimate_ctas, kThreads, stream, "decimating for a blur",
+                      status);
 }
 
 } // namespace cf::pyramid

@@ -306,7 +306,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
   };
 
   /* Where a picture is smaller than what fine samples read outside, or rows do not start and end
-   * with 16 bytes. Apart, since its instructions between those of all others cost 2 us. */
+   * with 16 bytes. A function of its own: inlined, it stands between what all frames run. */
   __device__ __noinline__ void load_any(int y, Words &words) const
   {
     uint4(&to)[2][kChunks] = words.row;

@@ -302,7 +302,7 @@ bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *para
   CfFirPlan plan = {};
   double sigma[2];
 
-  bool good = plan_channels(&plan, video, params->border, status);
+  bool good = cf_fir_plan_channels(&plan, video, (CfBorder)params->border, status);
   next.planes.planes = format->planes;
   for (int p = 0; good && p < format->planes; p++) {
     plane_sigmas(video, p, params, sigma);

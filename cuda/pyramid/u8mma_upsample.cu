@@ -488,7 +488,7 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
     Shared<2> two;
   } shared;
   int cta;
-  const U8Plane &plane = plane_of_block(job, &U8Plane::upsample_first_cta, &cta);
+  const U8Plane &plane = plane_of_cta(job, &U8Plane::upsample_first_cta, &cta);
   const U8Taps &low = job.taps[&plane - job.plane][1];
 
   if (plane.channels == 1)

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__
 {
   __shared__ CfTileShapes shapes;
   int tile;
-  const Plane &plane = plane_of_block(job, &Plane::first_cta, &tile);
+  const Plane &plane = plane_of_cta(job, &Plane::first_cta, &tile);
   const int row = tile / plane.tiles_x;
   const int x0 = plane.rect.x0 + (tile - row * plane.tiles_x) * kTileWidth;
   const int y0 = plane.rect.y0 + row * kTileHeight;
@@ -147,18 +147,16 @@ struct Filtered {
 
 void describe_filtered(Plane *plane, const CfVideo *video, int p, const Filtered &filtered)
 {
-  uint8_t pixel[2 * CF_MAX_CHANNELS];
+  const CfFormatInfo *format = cf_format_info(video->format);
 
   if (filtered.picture) {
     plane->filtered = filtered.picture->data[p];
     plane->filtered_stride = filtered.picture->stride[p];
     return;
   }
-  cf_color_pixel(video, filtered.argb, p, pixel);
   for (int k = 0; k < plane->channels; k++)
-    plane->colour[k] = cf_sample_bytes(cf_format_info(video->format)) == 2
-                           ? (uint16_t)(pixel[2 * k] | pixel[2 * k + 1] << 8)
-                           : pixel[k];
+    plane->colour[k] =
+        (uint16_t)(cf_color_code(video, filtered.argb, format->plane[p].role[k]) << format->shift);
 }
 
 Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture *source,
@@ -243,7 +241,7 @@ struct FillJob {
 __global__ void __launch_bounds__(kThreads) fill_kernel(const __grid_constant__ FillJob job)
 {
   int cta;
-  const FillPlane &plane = plane_of_block(job, &FillPlane::first_cta, &cta);
+  const FillPlane &plane = plane_of_cta(job, &FillPlane::first_cta, &cta);
   const int row = cta / plane.ctas_x * kFillRows;
   const int piece = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
   const uint4 value = plane.piece[piece % 3];
@@ -294,9 +292,9 @@ bool fill_picture(const CfVideo *video, uint32_t argb, const CfPicture *destinat
 } // namespace
 } // namespace cf::regions
 
-bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
-                     const CfPicture *source, const CfPicture *filtered,
-                     const CfPicture *destination, void *stream, CfStatus *status)
+bool cf_cuda_blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                   const CfPicture *source, const CfPicture *filtered, const CfPicture *destination,
+                   void *stream, CfStatus *status)
 {
   return cf::regions::blend(device, video, regions, source, {filtered, 0}, destination, stream,
                             status);

@@ -16,9 +16,9 @@ extern "C" {
  * three are pictures of `video` in device memory; `filtered` is read in cf_coverage_bounds() only,
  * so only that part of it needs to be in memory. `source` and `destination` may be the same, and
  * then only covered samples are written. */
-bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
-                     const CfPicture *source, const CfPicture *filtered,
-                     const CfPicture *destination, void *stream, CfStatus *status);
+bool cf_cuda_blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                   const CfPicture *source, const CfPicture *filtered, const CfPicture *destination,
+                   void *stream, CfStatus *status);
 
 /* The same with a colour, 0xAARRGGBB, for `filtered`; `regions` may be NULL for the whole picture.
  */

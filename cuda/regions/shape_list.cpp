@@ -47,7 +47,7 @@ bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *vide
   list->height = video->height;
   list->count = 0;
   list->far = nullptr;
-  if (regions->count <= kFewShapes) {
+  if (regions->count <= kArgumentShapes) {
     for (int i = 0; i < regions->count; i++)
       list->count += make_shape(&list->few[list->count], video, regions, i) ? 1 : 0;
     return true;

@@ -12,7 +12,7 @@ extern "C" {
 }
 
 /* Lists up to this length are kernel arguments; longer ones are copied to scratch memory. */
-constexpr int kFewShapes = 24;
+constexpr int kArgumentShapes = 24;
 
 /* Shapes of a tile's list. Where more may touch the tile, every sample asks the whole list. */
 constexpr int kTileShapes = 64;
@@ -22,7 +22,7 @@ struct CfShapeList {
   int width, height; /* luma pixels of the picture */
   int count;
   const CfShape *far; /* in device memory; NULL while they are few */
-  CfShape few[kFewShapes];
+  CfShape few[kArgumentShapes];
 };
 
 /* Makes the list of the regions that matter to the picture, in their order. `*scratch` is memory to

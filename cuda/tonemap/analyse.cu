@@ -22,8 +22,6 @@ struct alignas(16) Shared {
   uint32_t histogram[CF_TONEMAP_BINS];
 };
 
-constexpr uint32_t kCodesOfBin = 65536 / CF_TONEMAP_BINS;
-
 template <bool Halved>
 __global__ void __launch_bounds__(kThreads, kResident)
     analyse_kernel(const __grid_constant__ Analyse job)
@@ -54,7 +52,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
         made[i] = cut_off(fminf(fmaf(v, (float)(65535.0 / CF_TONEMAP_STOPS), 0.5f), 65535.0f));
         if (job.peak && x + i < source.width)
-          atomicAdd(&shared.histogram[(made[i] - kWholeBits) / kCodesOfBin], 1);
+          atomicAdd(&shared.histogram[(made[i] - kWholeBits) / CF_TONEMAP_CODES_OF_BIN], 1);
       }
       *(uint4 *)(job.plane.data + line * job.plane.stride + 2 * x) =
           make_uint4(__byte_perm(made[0], made[1], 0x5410), __byte_perm(made[2], made[3], 0x5410),

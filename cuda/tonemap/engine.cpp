@@ -84,22 +84,16 @@ void describe_destination(State *state)
   to->red_gain = (float)(1.0 / codes.red_from);
 }
 
-/* What is added before a code is cut off. */
-double dither_at(bool dither, int x, int y)
-{
-  return dither ? (cf_tonemap_dither[y][x] + 0.5) / 64.0 : 0.5;
-}
-
-void set_dither(State *state)
+void set_rounding(State *state)
 {
   const CfTonemapCodes codes = cf_tonemap_codes(&state->destination);
 
   for (int y = 0; y < 8; y++) {
     for (int x = 0; x < 8; x++) {
-      const double dither = dither_at(state->params.dither, x, y);
+      const double rounding = cf_tonemap_rounding(&state->params, x, y);
 
-      state->to.luma_offset[y][x] = (float)(codes.luma_offset + dither);
-      state->to.chroma_offset[y][x] = (float)(codes.chroma_centre + dither);
+      state->to.luma_offset[y][x] = (float)(codes.luma_offset + rounding);
+      state->to.chroma_offset[y][x] = (float)(codes.chroma_centre + rounding);
     }
   }
 }
@@ -237,7 +231,7 @@ bool update(void *opaque, const void *params, CfStatus *status)
   state->params = *next;
   state->forgets |= !cf_tonemap_is_dynamic(next);
   state->tones_are_made = false;
-  set_dither(state);
+  set_rounding(state);
   set_tones(state);
   return true;
 }

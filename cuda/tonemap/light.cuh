@@ -26,7 +26,7 @@ inline __host__ __device__ int tiles_of(const Source &source)
   return tiles_across(source) * div_up(source.height, kTileY);
 }
 
-/* As many blocks as the GPU holds, or as have something to do. */
+/* As many CTAs as the GPU holds, or as have something to do. */
 inline Launch launch_of(const Queue &queue, const Source &source)
 {
   Launch how = {};

@@ -49,21 +49,11 @@ __global__ void __launch_bounds__(CF_TONEMAP_BINS)
   if (bin > 0)
     return;
 
-  CfTonemapMemory *const memory = &peak->memory;
-  const double edge = (brightest_bin(histogram, sum, samples) + 1.0) / CF_TONEMAP_BINS;
-  const double white = cf_tonemap_log(cf_tonemap_white(&params));
-  float changed = 0.0f;
-
-  for (int i = 0; i < kCoarse; i++) {
-    const float share = (float)sum[i] / (float)samples;
-
-    changed += fabsf(share - memory->share[i]);
-    memory->share[i] = share;
-  }
   if (fresh)
-    memory->started = false;
-  cf_tonemap_follow(memory, (float)fmax(edge * CF_TONEMAP_STOPS, white), changed, pace);
-  peak->nits = cf_tonemap_nits(memory->peak);
+    peak->memory.started = false;
+  cf_tonemap_follow(&peak->memory, &params, brightest_bin(histogram, sum, samples), sum, samples,
+                    pace);
+  peak->nits = cf_tonemap_nits(peak->memory.peak);
 }
 
 /* Through the values at lines i and i + 1. */

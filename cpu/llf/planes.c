@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/harmonic_memory.h"
+#include "cpu/llf/planes_memory.h"
+#include "plan/int_math.h"
 
 #include <string.h>
 
@@ -407,7 +408,7 @@ static void run_task(const Run *run, const Steps *steps, int task)
   const int from = task * ROWS_A_TASK, to = from + ROWS_A_TASK, end = run->pyramid->height[1];
 
   if (steps->make)
-    steps->make(run, worker, from, to < end ? to : end);
+    steps->make(run, worker, from, cf_min(to, end));
   if (!steps->use)
     return;
   steps->use(run, worker, first_own(steps, task), end_of_own(run, steps, task));

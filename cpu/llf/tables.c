@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/lut.h"
+#include "cpu/llf/tables.h"
 
 #include <math.h>
 #include <string.h>

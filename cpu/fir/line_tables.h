@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The tables that the arithmetic of line_ops.h reads, made from a plan, and pixels as they lie in
- * memory. With an arena that only counts, all pointers stay NULL.
+ * The tables that the arithmetic of line_ops.h reads, made from a plan. With an arena that only
+ * counts, all pointers stay NULL.
  */
 #pragma once
 
@@ -19,9 +19,3 @@ CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan,
 
 /* The pixel that a constant border of a plane is made of, as stored. */
 void cf_border_pixel(const CfVideo *video, const CfFirPlane *plan, uint8_t pixel[8]);
-
-/* Whether alpha, channel 0 or 3 of these pixels of 4 bytes, is 255 in all of them. */
-bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels);
-
-/* The same of a whole plane that has alpha. */
-bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture);

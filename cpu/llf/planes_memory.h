@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "cpu/llf/harmonic_planes.h"
+#include "cpu/llf/planes.h"
 
 /* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
 #define RING 8

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cpu/llf/image.h"
-#include "cpu/llf/lut.h"
+#include "cpu/llf/tables.h"
 
 /* Scratch: holds no parameters. Belongs to one caller at a time; runs work on the pool's threads.
  */

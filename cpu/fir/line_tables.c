@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/fir/unpack.h"
+#include "cpu/fir/line_tables.h"
 
 #include <string.h>
-
-#include "cpu/common/cpu.h"
 
 bool cf_taps_are_symmetric(const CfTaps *taps)
 {
@@ -100,48 +98,13 @@ CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan,
   return format;
 }
 
-/* Pixels in memory */
-
 void cf_border_pixel(const CfVideo *video, const CfFirPlane *plan, uint8_t pixel[8])
 {
   const CfFormatInfo *info = cf_format_info(video->format);
 
   for (int c = 0; c < CF_MAX_CHANNELS; c++) {
-    const uint16_t code = (uint16_t)(plan->channel[c].border << info->shift);
+    const uint16_t sample = (uint16_t)(plan->channel[c].border << info->shift);
 
-    if (info->bits == 8) {
-      pixel[c] = (uint8_t)code;
-    } else {
-      pixel[2 * c] = (uint8_t)code;
-      pixel[2 * c + 1] = (uint8_t)(code >> 8);
-    }
+    memcpy(pixel + c * cf_sample_bytes(info), &sample, (size_t)cf_sample_bytes(info));
   }
-}
-
-CF_MULTIVERSION
-bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels)
-{
-  static const uint8_t masks[4][4] = {
-      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
-  uint32_t mask, all = UINT32_MAX;
-
-  memcpy(&mask, masks[alpha], sizeof mask);
-  for (int x = 0; x < pixels; x++) {
-    uint32_t pixel;
-
-    memcpy(&pixel, from + 4 * x, sizeof pixel);
-    all &= pixel;
-  }
-  return (all & mask) == mask;
-}
-
-bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture)
-{
-  const int alpha = cf_alpha_channel(&cf_format_info(video->format)->plane[p]);
-  const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
-  bool opaque = true;
-
-  for (int y = 0; opaque && y < height; y++)
-    opaque = cf_pixels_are_opaque(cf_row(picture, p, y), alpha, width);
-  return opaque;
 }

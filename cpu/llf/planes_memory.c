@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/harmonic_memory.h"
+#include "cpu/llf/planes_memory.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * For functions in headers that are compiled into the CPU's engines and the CUDA kernels alike.
+ */
+#pragma once
+
+#ifdef __CUDACC__
+#define CF_SHARED __host__ __device__ static inline
+#else
+#define CF_SHARED static inline
+#endif
