@@ -66,7 +66,12 @@ static double weigh(const double weight[3], const double color[3])
   return weight[0] * color[0] + weight[1] * color[1] + weight[2] * color[2];
 }
 
-/* Linear light of BT.2020 in nits. */
+static const CfTonemapPrimaries *primaries_of(const State *state)
+{
+  return &cf_tonemap_primaries[state->video.primaries];
+}
+
+/* Linear light in nits. */
 static void light_of(const State *state, const CfPicture *picture, int x, int y, double light[3])
 {
   const CfTonemapCodes *from = &state->from;
@@ -90,7 +95,7 @@ static void light_of(const State *state, const CfPicture *picture, int x, int y,
   }
   for (int c = 0; c < 3; c++)
     light[c] = cf_hlg_inverse_oetf(signal[c]);
-  luminance = weigh(cf_tonemap_luminance_2020, light);
+  luminance = weigh(primaries_of(state)->luminance, light);
   for (int c = 0; c < 3 && luminance > 0.0; c++)
     light[c] *= CF_TONEMAP_HLG_PEAK * pow(luminance, CF_TONEMAP_HLG_GAMMA - 1.0);
 }
@@ -102,6 +107,7 @@ static double rounded_plane(double share)
 
 static void analyse(const State *state, const CfPicture *source)
 {
+  const double *const weight = primaries_of(state)->luminance;
   const int width = state->video.width;
 
   for (int y = 0; y < state->video.height; y++) {
@@ -110,7 +116,7 @@ static void analyse(const State *state, const CfPicture *source)
 
       light_of(state, source, x, y, light);
       state->plane[(size_t)y * (size_t)width + (size_t)x] =
-          rounded_plane(cf_tonemap_log(weigh(cf_tonemap_luminance_2020, light)) / CF_TONEMAP_STOPS);
+          rounded_plane(cf_tonemap_log(weigh(weight, light)) / CF_TONEMAP_STOPS);
     }
   }
 }
@@ -129,8 +135,8 @@ static void finish_pixel(const State *state, const double light[3], double plane
   double color[3], share[3], luminance, most, norm, scale, over = 1.0;
 
   for (int c = 0; c < 3; c++)
-    color[c] = gain * weigh(cf_tonemap_to_709[c], light);
-  luminance = weigh(cf_tonemap_luminance_709, color);
+    color[c] = gain * weigh(primaries_of(state)->to_709[c], light);
+  luminance = weigh(cf_tonemap_primaries[CF_PRIMARIES_709].luminance, color);
   most = fmax(fmax(color[0], color[1]), color[2]);
   norm = luminance + CF_TONEMAP_BRIGHTEST * (most - luminance);
   scale = norm > 0.0 ? cf_tonemap_roll_off(&state->curve, norm) / norm : 1.0;
