@@ -63,10 +63,12 @@ static bool is_one_of(CfFormat format, const CfFormat *formats, size_t count)
 static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
   if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
-                   "P016_LE, Y444_10LE and Y444_16LE: put videoconvert in front",
-                   cf_format_info(video->format)->name);
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
+        "P016_LE, Y444_10LE and Y444_16LE: put videoconvert ! video/x-raw,format=P010_10LE "
+        "in front",
+        cf_format_info(video->format)->name);
   if (video->transfer == CF_TRANSFER_SDR)
     return cf_fail(status, CF_ERROR_INVALID, "the source is SDR, allowed are PQ and HLG");
   return true;

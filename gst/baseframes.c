@@ -113,10 +113,13 @@ static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, Gs
 static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEvent *event)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const GstEventType type = GST_EVENT_TYPE(event);
 
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
+  if (self->roi && (type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT))
+    gst_cuda_filters_regions_forget_places(self->roi);
+  if (type == GST_EVENT_FLUSH_START) {
     gst_cuda_filters_output_task_set_flushing(self->output_task, TRUE);
-  } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+  } else if (type == GST_EVENT_FLUSH_STOP) {
     gst_cuda_filters_output_task_set_flushing(self->output_task, FALSE);
     self->went_on = FALSE;
     gst_cuda_filters_base_reset_staged(self);

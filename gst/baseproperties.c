@@ -2,6 +2,7 @@
 #include "baseproperties.h"
 
 #include "basereport.h"
+#include "presets.h"
 #include "properties.h"
 
 enum {
@@ -69,7 +70,9 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
   CfStatus status = {CF_OK, ""};
   gboolean running, waits;
+  GValue copy = G_VALUE_INIT;
 
+  gst_cuda_filters_presets_copy_value(self, value, &copy);
   GST_OBJECT_LOCK(self);
   running = GST_STATE(self) >= GST_STATE_PAUSED;
   waits = has_to_wait(self, id, value);
@@ -90,7 +93,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     const guint index = id - PROP_EFFECT_FIRST, params = cf_params_count(effect_of(self)->params);
 
     if (index >= params)
-      gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
+      gst_cuda_filters_regions_set(self->roi, index - params, &copy, &status);
     else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
                                         &status)) {
       self->turns[index] = ++self->last_turn;
@@ -102,6 +105,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
   }
   }
   GST_OBJECT_UNLOCK(self);
+  g_value_unset(&copy);
 
   /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
   if (status.code != CF_OK && running)

@@ -25,6 +25,7 @@
 
 #include "gaussblur.h"
 #include "plan/map.h"
+#include "presets.h"
 
 /* Far from the ids of the base class. */
 #define PROP_MAP_LOCATION 0x10000
@@ -328,9 +329,13 @@ static void gst_cuda_gauss_blur_set_property(GObject *object, guint id, const GV
                                              GParamSpec *spec)
 {
   if (id == PROP_MAP_LOCATION) {
-    const gchar *location = g_value_get_string(value);
+    GValue copy = G_VALUE_INIT;
+    const gchar *location;
 
+    gst_cuda_filters_presets_copy_value(GST_CUDA_FILTERS_BASE(object), value, &copy);
+    location = g_value_get_string(&copy);
     set_location(GST_CUDA_GAUSS_BLUR(object), location && *location ? location : NULL);
+    g_value_unset(&copy);
   } else {
     G_OBJECT_CLASS(gst_cuda_gauss_blur_parent_class)->set_property(object, id, value, spec);
   }

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "basereport.h"
 #include "tonemap-caps.h"
 #include "tonemap.h"
 
@@ -36,8 +37,12 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
 {
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(filter);
   CfTonemapParams *params = base->params;
+  CfStatus status = {CF_OK, ""};
 
-  gst_cuda_filters_tonemap_complete_info(in_caps, in_info);
+  if (!gst_cuda_filters_tonemap_complete_info(in_caps, in_info, &status)) {
+    gst_cuda_filters_base_post_error(base, &status);
+    return FALSE;
+  }
   GST_OBJECT_LOCK(base);
   params->stream_peak = gst_cuda_filters_tonemap_peak(in_caps);
   params->fields = GST_VIDEO_INFO_IS_INTERLACED(in_info);

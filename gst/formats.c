@@ -20,6 +20,20 @@ static CfTransfer transfer_from_gst(GstVideoTransferFunction transfer)
   }
 }
 
+static CfPrimaries primaries_from_gst(GstVideoColorPrimaries primaries)
+{
+  switch (primaries) {
+  case GST_VIDEO_COLOR_PRIMARIES_SMPTEEG432:
+    return CF_PRIMARIES_P3;
+  case GST_VIDEO_COLOR_PRIMARIES_SMPTERP431:
+    return CF_PRIMARIES_P3_DCI;
+  case GST_VIDEO_COLOR_PRIMARIES_BT709:
+    return CF_PRIMARIES_709;
+  default:
+    return CF_PRIMARIES_2020;
+  }
+}
+
 gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video)
 {
   const GstVideoColorimetry *colorimetry = &info->colorimetry;
@@ -35,6 +49,7 @@ gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *vid
       video->range =
           colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255 ? CF_RANGE_FULL : CF_RANGE_LIMITED;
     video->transfer = transfer_from_gst(colorimetry->transfer);
+    video->primaries = primaries_from_gst(colorimetry->primaries);
     if (gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &luma_red, &luma_blue)) {
       video->luma_red = luma_red;
       video->luma_blue = luma_blue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "presets.h"
 
-#include "basefilter.h"
+#include <string.h>
 
 static gboolean makes_a_look(const GParamSpec *spec)
 {
@@ -45,6 +45,28 @@ static gboolean load_preset(GstPreset *preset, const gchar *name)
   good = load_settings(preset, name);
   count_loading(preset, -1);
   return good;
+}
+
+static gboolean is_loading(GstCudaFiltersBase *self)
+{
+  gboolean loading;
+
+  GST_OBJECT_LOCK(self);
+  loading = self->loading > 0;
+  GST_OBJECT_UNLOCK(self);
+  return loading;
+}
+
+void gst_cuda_filters_presets_copy_value(GstCudaFiltersBase *self, const GValue *value,
+                                         GValue *copy)
+{
+  const gchar *text = G_VALUE_HOLDS_STRING(value) ? g_value_get_string(value) : NULL;
+  gchar *quoted = text && strchr(text, '\\') ? g_strdup_printf("\"%s\"", text) : NULL;
+
+  g_value_init(copy, G_VALUE_TYPE(value));
+  if (!quoted || !is_loading(self) || !gst_value_deserialize(copy, quoted))
+    g_value_copy(value, copy);
+  g_free(quoted);
 }
 
 void gst_cuda_filters_presets_init(gpointer interface, gpointer unused)

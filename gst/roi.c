@@ -264,15 +264,13 @@ static guint add_fixed(GstCudaFiltersRegions *self, const GstVideoInfo *info)
 }
 
 /* Only what is covered may be covered elsewhere: what is shown is never more than was detected. */
-static void steady(GstCudaFiltersRegions *self, GstBuffer *buffer)
+static void steady(GstCudaFiltersRegions *self)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   const GstCudaFiltersSteady how = {.tolerance = params->steady,
                                     .expand = params->expand,
                                     .ellipse = params->shape == CF_REGION_ELLIPSE};
 
-  if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT))
-    self->places_hold = FALSE;
   if (self->places_hold && params->mode == GST_CUDA_FILTERS_ROI_INSIDE)
     gst_cuda_filters_steady(&how, self->fresh, self->seen);
 }
@@ -296,7 +294,7 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
   g_array_set_size(self->whole, 0);
   gst_cuda_filters_detections_find(&search, buffer);
   self->any_seen |= self->fresh->len > 0;
-  steady(self, buffer);
+  steady(self);
   objects = add_detections(self, info, self->fresh, parts);
   if (objects > 0) {
     GArray *old = self->seen;

@@ -46,8 +46,8 @@ void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self);
 /* Forgets held regions: the stream starts anew after a flush. */
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self);
 
-/* Objects of the next frame do not keep the places of the last one's: the stream goes on with other
- * frames. */
+/* Objects of the next frame do not keep the places of the last one's: another stream begins, or
+ * frames with other caps. */
 void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self);
 
 /* Looks at the metas of a frame, and posts `cudafilters-coverage` and warnings as messages of

@@ -271,6 +271,17 @@ static void take_mask(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *re
   g_free(bounds);
 }
 
+/* GStreamer maps the memory that a plane begins in, and looks no further than its first byte. */
+static gboolean all_is_mapped(const GstVideoFrame *frame, gsize row_bytes)
+{
+  const GstMapInfo *map = &frame->map[0];
+  const gssize first = (const guint8 *)GST_VIDEO_FRAME_PLANE_DATA(frame, 0) - map->data;
+  const gssize last =
+      first + (gssize)GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0) * (GST_VIDEO_FRAME_HEIGHT(frame) - 1);
+
+  return MIN(first, last) >= 0 && (gsize)MAX(first, last) + row_bytes <= map->size;
+}
+
 static gboolean map_mask(GstBuffer *buffer, Mask *mask)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
@@ -281,11 +292,13 @@ static gboolean map_mask(GstBuffer *buffer, Mask *mask)
        meta->format != GST_VIDEO_FORMAT_GRAY16_BE))
     return FALSE;
   mask->wide = meta->format != GST_VIDEO_FORMAT_GRAY8;
-  if (gst_buffer_get_size(buffer) < meta->offset[0] + (gsize)meta->stride[0] * (meta->height - 1) +
-                                        meta->width * (mask->wide ? 2 : 1) ||
-      !gst_video_info_set_format(&info, meta->format, meta->width, meta->height) ||
+  if (!gst_video_info_set_format(&info, meta->format, meta->width, meta->height) ||
       !gst_video_frame_map(&mask->frame, &info, buffer, GST_MAP_READ))
     return FALSE;
+  if (!all_is_mapped(&mask->frame, (gsize)meta->width * (mask->wide ? 2 : 1))) {
+    gst_video_frame_unmap(&mask->frame);
+    return FALSE;
+  }
   mask->width = (gint)meta->width;
   mask->height = (gint)meta->height;
   return TRUE;

@@ -23,8 +23,7 @@ static const gchar *const hdr_fields[] = {"mastering-display-info", "content-lig
 
 typedef enum {
   SDR = 1,
-  HDR = 2,         /* that we take */
-  OTHER_HDR = 4,   /* of other primaries or another matrix than BT.2100's */
+  HDR = 2,
   ANY = SDR | HDR, /* may be either */
 } Light;
 
@@ -32,16 +31,11 @@ static Light light_of_name(const gchar *name)
 {
   GstVideoColorimetry colorimetry;
 
-  if (!gst_video_colorimetry_from_string(&colorimetry, name) ||
-      (colorimetry.transfer != GST_VIDEO_TRANSFER_SMPTE2084 &&
-       colorimetry.transfer != GST_VIDEO_TRANSFER_ARIB_STD_B67))
-    return SDR;
-  if ((colorimetry.primaries == GST_VIDEO_COLOR_PRIMARIES_BT2020 ||
-       colorimetry.primaries == GST_VIDEO_COLOR_PRIMARIES_UNKNOWN) &&
-      (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT2020 ||
-       colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN))
-    return HDR;
-  return OTHER_HDR;
+  return gst_video_colorimetry_from_string(&colorimetry, name) &&
+                 (colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+                  colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67)
+             ? HDR
+             : SDR;
 }
 
 /* Those of a string or a list of them that are `light`; unset where there are none. */
@@ -154,10 +148,11 @@ static void append_same(GstCaps *caps, const GstStructure *structure,
   append(caps, same, features);
 }
 
+/* Of frames that are HDR, in whichever format: complete_info refuses them with the reason. */
 static void append_results(GstCaps *caps, const GstStructure *structure,
-                           const GstCapsFeatures *features)
+                           const GstCapsFeatures *features, gboolean fixed)
 {
-  if (!allows(structure, "format", hdr_formats))
+  if (!fixed && !allows(structure, "format", hdr_formats))
     return;
   for (gsize i = 0; i < G_N_ELEMENTS(results); i++) {
     GstStructure *result = gst_structure_copy(structure);
@@ -211,22 +206,55 @@ GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const Gs
     if (lights & SDR)
       append_same(other, structure, features);
     if (direction == GST_PAD_SINK && lights & HDR)
-      append_results(other, structure, features);
+      append_results(other, structure, features, fixed);
     if (direction == GST_PAD_SRC && can_result(structure))
       append_hdr(other, structure, features);
   }
   return other;
 }
 
-void gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInfo *info)
+static const gchar *nick_of(GType type, gint value)
+{
+  GEnumClass *values = g_type_class_ref(type);
+  const GEnumValue *found = g_enum_get_value(values, value);
+  const gchar *nick = found ? g_intern_string(found->value_nick) : "unknown";
+
+  g_type_class_unref(values);
+  return nick;
+}
+
+gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInfo *info,
+                                                CfStatus *status)
 {
   const gchar *name = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+  GstVideoColorimetry *colorimetry = &info->colorimetry;
+  gdouble red, blue;
 
   if (!name || light_of_name(name) != HDR)
-    return;
-  gst_video_colorimetry_from_string(&info->colorimetry, name);
-  info->colorimetry.matrix = GST_VIDEO_COLOR_MATRIX_BT2020;
-  info->colorimetry.primaries = GST_VIDEO_COLOR_PRIMARIES_BT2020;
+    return TRUE;
+  gst_video_colorimetry_from_string(colorimetry, name);
+  if (colorimetry->matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN)
+    colorimetry->matrix = GST_VIDEO_COLOR_MATRIX_BT2020;
+  if (colorimetry->primaries == GST_VIDEO_COLOR_PRIMARIES_UNKNOWN)
+    colorimetry->primaries = GST_VIDEO_COLOR_PRIMARIES_BT2020;
+  if (!GST_VIDEO_INFO_IS_RGB(info) &&
+      !gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &red, &blue))
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "HDR with the matrix %s is not taken, allowed are bt2020, bt709, bt601, "
+                   "smpte240m and fcc",
+                   nick_of(GST_TYPE_VIDEO_COLOR_MATRIX, (gint)colorimetry->matrix));
+  switch (colorimetry->primaries) {
+  case GST_VIDEO_COLOR_PRIMARIES_BT2020:
+  case GST_VIDEO_COLOR_PRIMARIES_SMPTEEG432:
+  case GST_VIDEO_COLOR_PRIMARIES_SMPTERP431:
+  case GST_VIDEO_COLOR_PRIMARIES_BT709:
+    return TRUE;
+  default:
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "HDR with the primaries %s is not taken, allowed are bt2020, smpteeg432 (P3), "
+                   "smpterp431 (P3 of cinemas) and bt709",
+                   nick_of(GST_TYPE_VIDEO_COLOR_PRIMARIES, (gint)colorimetry->primaries));
+  }
 }
 
 gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps)

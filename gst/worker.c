@@ -44,6 +44,12 @@ static gboolean splits_into_fields(const CfVideo *video)
 
 static gboolean understand(const GstVideoInfo *info, CfVideo *video, CfStatus *status)
 {
+  /* More than one picture in a buffer, each with a GstVideoMeta of its own. */
+  if (GST_VIDEO_INFO_INTERLACE_MODE(info) == GST_VIDEO_INTERLACE_MODE_FIELDS ||
+      GST_VIDEO_INFO_MULTIVIEW_MODE(info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "frames whose fields or views lie apart (interlace-mode=fields, "
+                   "multiview-mode=separated) are not supported");
   return gst_cuda_filters_video_from_info(info, video) ||
          cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
                  gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));

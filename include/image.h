@@ -102,6 +102,14 @@ typedef enum {
   CF_TRANSFER_HLG, /* ARIB STD-B67 */
 } CfTransfer;
 
+/* What red, green and blue are. All but tone mapping filter code values as they are. */
+typedef enum {
+  CF_PRIMARIES_2020,   /* ITU-R BT.2020, or unknown */
+  CF_PRIMARIES_P3,     /* SMPTE EG 432-1, white D65 */
+  CF_PRIMARIES_P3_DCI, /* SMPTE RP 431-2, with the white of cinemas */
+  CF_PRIMARIES_709,    /* ITU-R BT.709 */
+} CfPrimaries;
+
 /* The geometry and format that an engine is opened for: cf_video_check. Width times height is at
  * most CF_MOST_PIXELS. */
 typedef struct {
@@ -112,6 +120,7 @@ typedef struct {
   double luma_red;  /* weight of red in luma (kr): 0.299 for BT.601, 0.2126 for BT.709 */
   double luma_blue; /* weight of blue in luma (kb): 0.114, 0.0722; all three are above 0 */
   CfTransfer transfer;
+  CfPrimaries primaries;
 } CfVideo;
 
 /* One picture in memory, planes in the order of its format; what the format has no plane for is

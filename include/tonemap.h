@@ -4,7 +4,7 @@
  * local away, a curve brings what remains to the range of the display, and what is local comes
  * back. plan/tonemap_plan.h has the definition.
  *
- * Sources are PQ or HLG with BT.2020's primaries, in cf_tonemap_formats; destinations BT.709.
+ * Sources are PQ or HLG of any CfPrimaries; destinations BT.709.
  */
 #pragma once
 

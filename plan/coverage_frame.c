@@ -472,6 +472,22 @@ static void join(const Line *line, int count, int subsampling, uint16_t *coverag
   }
 }
 
+int cf_coverage_stretch(const CfCoverage *frame, int plane, int y, int x0, int end, bool *close)
+{
+  const CfPlaneFormat *info = &cf_format_info(frame->video.format)->plane[plane];
+  const int sx = info->subsampling_x, row = (y << info->subsampling_y) / CELL_ROWS;
+  const int *first = &frame->first[row * cell_columns(&frame->video)];
+  const int limit = end - x0 < CF_COVERAGE_SAMPLES ? end : x0 + CF_COVERAGE_SAMPLES;
+  int cell = (x0 << sx) / CELL_COLUMNS, x;
+
+  *close = frame->rule.outside || first[cell] < first[cell + 1];
+  do {
+    cell++;
+    x = cell * CELL_COLUMNS >> sx;
+  } while (x < limit && (frame->rule.outside || first[cell] < first[cell + 1]) == *close);
+  return x < limit ? x : limit;
+}
+
 bool cf_coverage_row(const CfCoverage *frame, int plane, int y, int x0, int count,
                      uint16_t *coverage, int *owner)
 {

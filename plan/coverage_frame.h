@@ -39,6 +39,10 @@ bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions
 /* Frees what set has allocated; all is zero again. */
 void cf_coverage_clear(CfCoverage *coverage);
 
+/* The end of a stretch of samples of row `y` of `plane` from x0 on, at most CF_COVERAGE_SAMPLES of
+ * them and none from `end` on: all close to regions, or none (`close`), which are not covered. */
+int cf_coverage_stretch(const CfCoverage *frame, int plane, int y, int x0, int end, bool *close);
+
 /* Coverage in 256ths of the samples x0..x0 + count - 1, at most CF_COVERAGE_SAMPLES, in row `y` of
  * `plane`, which lie in the picture. `owner`, unless NULL, gets the index of the region each
  * covered one belongs to: the one that covers it most, of these the one with the longest shorter

@@ -6,7 +6,7 @@
  * A frame goes through three steps:
  *
  * 1. Analyse. Codes become R'G'B' of 0..1, with the chroma sample of the block that a pixel belongs
- *    to, and linear light of BT.2020 in nits. The plane, GRAY16, is round (65535 v / STOPS) of
+ *    to, and linear light in nits. The plane, GRAY16, is round (65535 v / STOPS) of
  *    v = log2 (1 + Y / BLACK), Y being luminance: so noise at black stays small.
  * 2. Filter. cudallf with alpha = SMOOTHING and reach = REACH takes what is local, below `sigma`
  *    stops, out of the plane; what remains is the base, b in stops.
@@ -64,11 +64,14 @@ typedef struct {
 
 CfTonemapCodes cf_tonemap_codes(const CfVideo *video);
 
-/* Rows are red, green and blue of BT.709, columns those of BT.2020; linear light. */
-extern const double cf_tonemap_to_709[3][3];
+/* Of a source's linear light; its white becomes that of BT.709. */
+typedef struct {
+  double luminance[3]; /* weights */
+  double to_709[3][3]; /* rows are red, green and blue of BT.709 */
+} CfTonemapPrimaries;
 
-/* Weights of luminance. */
-extern const double cf_tonemap_luminance_2020[3], cf_tonemap_luminance_709[3];
+/* By CfPrimaries. */
+extern const CfTonemapPrimaries cf_tonemap_primaries[];
 
 /* What is added to the ideal code of sample (x, y) of a plane before its fraction is cut off: 1/2,
  * or with dither something in 0..1, a pattern that repeats every 8 samples. */

@@ -109,7 +109,7 @@ static void measure(const Work *work, const Patch *patch, int y0, int y1, int fi
                           .weighted = patch->grid.width > 1 || patch->grid.height > 1};
 
   if (state->params.mode == CF_BLOCKAVG_FILL)
-    memcpy(values, state->colour[patch->plane], sizeof state->colour[0]);
+    memcpy(values, state->colour[patch->plane], (size_t)channels * sizeof *values);
   else
     cf_block_row_measure(&row, state->params.mode, &scratch->row, values);
 }

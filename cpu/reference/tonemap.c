@@ -15,6 +15,7 @@ typedef struct {
   CfVideo video, destination;
   CfTonemapParams params;
   CfTonemapCodes from, to;
+  const CfTonemapPrimaries *primaries; /* of the source */
   CfTonemapCurve curve;
   CfTonemapMemory memory; /* of frames before, where the peak is measured */
   int threads;
@@ -60,7 +61,7 @@ static double weigh(const double weight[3], const double color[3])
   return weight[0] * color[0] + weight[1] * color[1] + weight[2] * color[2];
 }
 
-/* Linear light of BT.2020 in nits. */
+/* Linear light in nits. */
 static void light_of(const State *state, const CfPicture *picture, int x, int y, double light[3])
 {
   const CfTonemapCodes *from = &state->from;
@@ -84,7 +85,7 @@ static void light_of(const State *state, const CfPicture *picture, int x, int y,
   }
   for (int c = 0; c < 3; c++)
     light[c] = cf_hlg_inverse_oetf(signal[c]);
-  luminance = weigh(cf_tonemap_luminance_2020, light);
+  luminance = weigh(state->primaries->luminance, light);
   for (int c = 0; c < 3 && luminance > 0.0; c++)
     light[c] *= CF_TONEMAP_HLG_PEAK * pow(luminance, CF_TONEMAP_HLG_GAMMA - 1.0);
 }
@@ -103,8 +104,8 @@ static void analyse(const State *state, const CfPicture *source)
       double light[3];
 
       light_of(state, source, x, y, light);
-      state->plane[(size_t)y * (size_t)width + (size_t)x] =
-          rounded_plane(cf_tonemap_log(weigh(cf_tonemap_luminance_2020, light)) / CF_TONEMAP_STOPS);
+      state->plane[(size_t)y * (size_t)width + (size_t)x] = rounded_plane(
+          cf_tonemap_log(weigh(state->primaries->luminance, light)) / CF_TONEMAP_STOPS);
     }
   }
 }
@@ -123,8 +124,8 @@ static void finish_pixel(const State *state, const double light[3], double plane
   double color[3], share[3], luminance, most, norm, scale, over = 1.0;
 
   for (int c = 0; c < 3; c++)
-    color[c] = gain * weigh(cf_tonemap_to_709[c], light);
-  luminance = weigh(cf_tonemap_luminance_709, color);
+    color[c] = gain * weigh(state->primaries->to_709[c], light);
+  luminance = weigh(cf_tonemap_primaries[CF_PRIMARIES_709].luminance, color);
   most = fmax(fmax(color[0], color[1]), color[2]);
   norm = luminance + CF_TONEMAP_BRIGHTEST * (most - luminance);
   scale = norm > 0.0 ? cf_tonemap_roll_off(&state->curve, norm) / norm : 1.0;
@@ -266,6 +267,7 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
     *state = (State){.video = *video,
                      .destination = *options->destination,
                      .from = cf_tonemap_codes(video),
+                     .primaries = &cf_tonemap_primaries[video->primaries],
                      .to = cf_tonemap_codes(options->destination),
                      .threads = cf_thread_count(options->threads),
                      .plane = malloc(pixels * sizeof(double)),

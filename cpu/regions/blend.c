@@ -133,11 +133,14 @@ static void blend_row(const Plane *plane, int y)
   }
   copy(to, from, left);
   copy(to + right, from + right, row_bytes - right);
-  for (int x = rect->x0; x < rect->x1; x += CF_COVERAGE_SAMPLES) {
-    const int count = rect->x1 - x < CF_COVERAGE_SAMPLES ? rect->x1 - x : CF_COVERAGE_SAMPLES;
+  for (int x = rect->x0, end; x < rect->x1; x = end) {
     const size_t at = (size_t)x * pixel_bytes;
+    bool close;
 
-    if (cf_coverage_row(plane->coverage, p, y, x, count, coverage, owner))
+    end = cf_coverage_stretch(plane->coverage, p, y, x, rect->x1, &close);
+    const int count = end - x;
+
+    if (close && cf_coverage_row(plane->coverage, p, y, x, count, coverage, owner))
       blend_stretch(plane, to + at, from + at,
                     plane->filtered->row(plane->filtered->context, p, y, x, count, coverage, owner),
                     coverage, count);

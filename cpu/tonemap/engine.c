@@ -113,7 +113,7 @@ static void analyse_rows(void *context, int first, int end)
       const Piece piece = {x, y, cf_min(width - x, CF_TONEMAP_PIECE), 1};
 
       load_light(loop, &piece, y, light);
-      cf_tonemap_analyse(light, piece.count, plane + x);
+      cf_tonemap_analyse(&state->source, light, piece.count, plane + x);
     }
     if (dynamic)
       count_row(plane, width, histogram);
@@ -338,6 +338,7 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   }
   state->source.transfer = video->transfer;
   state->source.codes = cf_tonemap_codes(video);
+  state->source.primaries = state->tones.primaries = &cf_tonemap_primaries[video->primaries];
   state->source.luma_gain = (float)(1.0 / state->source.codes.luma_scale);
   state->source.chroma_gain = (float)(1.0 / state->source.codes.chroma_scale);
   cf_tonemap_light_table(video->transfer, state->source.light);

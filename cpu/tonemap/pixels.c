@@ -71,17 +71,16 @@ INLINE float exp_2(float power)
 
 /* ---- From codes to light ---- */
 
-INLINE float luminance_2020(float red, float green, float blue)
+INLINE float luminance_of(const double weight[3], float red, float green, float blue)
 {
-  const double *weight = cf_tonemap_luminance_2020;
-
   return (float)weight[0] * red + (float)weight[1] * green + (float)weight[2] * blue;
 }
 
-INLINE void show_hlg(int count, float *restrict red, float *restrict green, float *restrict blue)
+INLINE void show_hlg(const double weight[3], int count, float *restrict red, float *restrict green,
+                     float *restrict blue)
 {
   for (int i = 0; i < count; i++) {
-    const float luminance = luminance_2020(red[i], green[i], blue[i]);
+    const float luminance = luminance_of(weight, red[i], green[i], blue[i]);
     const float gain =
         (float)CF_TONEMAP_HLG_PEAK * exp_2((float)(CF_TONEMAP_HLG_GAMMA - 1.0) * log_2(luminance));
 
@@ -136,7 +135,7 @@ void cf_tonemap_light(const CfTonemapSource *source, const float *luma, const fl
   for (int c = 0; c < 3; c++)
     look_up_light(source->light, place[c], count, light[c]);
   if (source->transfer == CF_TRANSFER_HLG)
-    show_hlg(count, light[0], light[1], light[2]);
+    show_hlg(source->primaries->luminance, count, light[0], light[1], light[2]);
 }
 
 CF_MULTIVERSION
@@ -147,14 +146,16 @@ void cf_tonemap_double(const float *restrict samples, int count, float *restrict
 }
 
 CF_MULTIVERSION
-void cf_tonemap_analyse(CfTonemapRow light[3], int count, uint16_t *restrict plane)
+void cf_tonemap_analyse(const CfTonemapSource *source, CfTonemapRow light[3], int count,
+                        uint16_t *restrict plane)
 {
+  const double *const weight = source->primaries->luminance;
   const float *restrict r = light[0], *restrict g = light[1], *restrict b = light[2];
   const float to_code = 65535.0f / (float)CF_TONEMAP_STOPS;
 
   for (int i = 0; i < count; i++) {
     const float v =
-        log_2(1.0f + luminance_2020(r[i], g[i], b[i]) * (float)(1.0 / CF_TONEMAP_BLACK));
+        log_2(1.0f + luminance_of(weight, r[i], g[i], b[i]) * (float)(1.0 / CF_TONEMAP_BLACK));
 
     plane[i] = (uint16_t)(int)clamp(v * to_code + 0.5f, 0.0f, 65535.0f);
   }
@@ -217,7 +218,7 @@ INLINE void add_local(const CfTonemapTones *tones, const uint16_t *restrict plan
   }
 }
 
-/* Linear light of BT.709, white at 1, of light of BT.2020. */
+/* Linear light of BT.709, white at 1, of the source's. */
 INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
                      const float *restrict saturation, const float *restrict red,
                      const float *restrict green, const float *restrict blue, int count,
@@ -230,9 +231,9 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
   float matrix[3][3], weight[3];
 
   for (int c = 0; c < 3; c++) {
-    weight[c] = (float)cf_tonemap_luminance_709[c];
+    weight[c] = (float)cf_tonemap_primaries[CF_PRIMARIES_709].luminance[c];
     for (int k = 0; k < 3; k++)
-      matrix[c][k] = (float)cf_tonemap_to_709[c][k];
+      matrix[c][k] = (float)tones->primaries->to_709[c][k];
   }
   for (int i = 0; i < count; i++) {
     const float r0 = gain[i] * red[i], g0 = gain[i] * green[i], b0 = gain[i] * blue[i];

@@ -16,23 +16,26 @@ typedef float CfTonemapRow[CF_TONEMAP_PIECE];
 typedef struct {
   CfTransfer transfer;
   CfTonemapCodes codes;
+  const CfTonemapPrimaries *primaries;
   float luma_gain, chroma_gain; /* one over the scales */
   float light[CF_TONEMAP_LIGHT_ENTRIES];
 } CfTonemapSource;
 
 /* From light to R'G'B'. */
 typedef struct {
-  double detail, noise_floor; /* as in CfTonemapParams */
-  double most;                /* as in CfTonemapCurve */
+  double detail, noise_floor;          /* as in CfTonemapParams */
+  double most;                         /* as in CfTonemapCurve */
+  const CfTonemapPrimaries *primaries; /* of the source */
   CfTonemapTone tone[CF_TONEMAP_TONE_ENTRIES];
 } CfTonemapTones;
 
-/* Linear light of BT.2020 in nits of `count` pixels, each with its chroma. */
+/* Linear light in nits of `count` pixels, each with its chroma. */
 void cf_tonemap_light(const CfTonemapSource *source, const float *luma, const float *blue,
                       const float *red, int count, CfTonemapRow light[3]);
 
 /* Codes of the plane. */
-void cf_tonemap_analyse(CfTonemapRow light[3], int count, uint16_t *plane);
+void cf_tonemap_analyse(const CfTonemapSource *source, CfTonemapRow light[3], int count,
+                        uint16_t *plane);
 
 /* R'G'B', 0..1. */
 void cf_tonemap_finish(const CfTonemapTones *tones, CfTonemapRow light[3], const uint16_t *plane,

@@ -101,6 +101,8 @@ void set_rounding(State *state)
 void set_tones(State *state)
 {
   const CfTonemapParams &params = state->params;
+  const CfTonemapPrimaries &primaries = cf_tonemap_primaries[state->video.primaries];
+  const double *const weights = cf_tonemap_primaries[CF_PRIMARIES_709].luminance;
   const bool floors = params.detail > 1.0 && params.noise_floor > 0.0;
   Tones *const tones = &state->tones;
 
@@ -109,13 +111,13 @@ void set_tones(State *state)
     double luminance = 0.0;
 
     for (int c = 0; c < 3; c++)
-      luminance += cf_tonemap_luminance_709[c] * cf_tonemap_to_709[c][column];
+      luminance += weights[c] * primaries.to_709[c][column];
     tones->luminance_709[from] = (float)luminance;
     for (int c = 0; c < 3; c++)
-      tones->to_709[c][from] = (float)(cf_tonemap_to_709[c][column] - luminance);
+      tones->to_709[c][from] = (float)(primaries.to_709[c][column] - luminance);
   }
-  tones->red_luminance_2020 = (float)cf_tonemap_luminance_2020[0];
-  tones->blue_luminance_2020 = (float)cf_tonemap_luminance_2020[2];
+  tones->red_luminance = (float)primaries.luminance[0];
+  tones->blue_luminance = (float)primaries.luminance[2];
   tones->detail = (float)(params.detail - 1.0);
   tones->per_noise_floor = floors ? (float)(1.0 / params.noise_floor) : 0.0f;
 }

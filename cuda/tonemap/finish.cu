@@ -100,7 +100,7 @@ __device__ __forceinline__ float encode(float light)
   return exp2_approx((float)(1.0 / CF_TONEMAP_GAMMA) * log2_approx(light));
 }
 
-/* R'G'B' of BT.709 of light of BT.2020; its plane and the base are codes of 16 bits. */
+/* R'G'B' of BT.709 of light; its plane and the base are codes of 16 bits. */
 __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &tables,
                                            const Colour &light, float plane, float base)
 {

@@ -204,7 +204,7 @@ __device__ __forceinline__ Colour chroma_of(const Source &source, uint32_t word)
           source.blue_from * blue};
 }
 
-/* Linear light of BT.2020 in nits, of half `i` of a word of luma. */
+/* Linear light in nits, of half `i` of a word of luma. */
 __device__ __forceinline__ Colour light_of(const Source &source, const Tones &tones,
                                            const Table<Line> &table, uint32_t word, int i,
                                            const Colour &chroma)
@@ -216,7 +216,7 @@ __device__ __forceinline__ Colour light_of(const Source &source, const Tones &to
                   look_up_light(table, __saturatef(luma + chroma.blue))};
 
   if (source.hlg) {
-    const float luminance = weigh(light, tones.red_luminance_2020, tones.blue_luminance_2020);
+    const float luminance = weigh(light, tones.red_luminance, tones.blue_luminance);
     const float gain = (float)CF_TONEMAP_HLG_PEAK *
                        exp2_approx((float)(CF_TONEMAP_HLG_GAMMA - 1.0) * log2_approx(luminance));
 
@@ -230,7 +230,7 @@ __device__ __forceinline__ Colour light_of(const Source &source, const Tones &to
 /* Stops above black. */
 __device__ __forceinline__ float stops_of(const Tones &tones, const Colour &light)
 {
-  const float luminance = weigh(light, tones.red_luminance_2020, tones.blue_luminance_2020);
+  const float luminance = weigh(light, tones.red_luminance, tones.blue_luminance);
 
   return log2_approx(fmaf((float)(1.0 / CF_TONEMAP_BLACK), luminance, 1.0f));
 }

@@ -91,10 +91,10 @@ struct Destination {
 
 /* What is made of light. */
 struct Tones {
-  /* Of red less green and of blue less green, both of BT.2020: what they add to green's share in
+  /* Of red less green and of blue less green, both of the source: what they add to green's share in
    * luminance, which is 1, and to the components of BT.709 less luminance. */
   float luminance_709[2], to_709[3][2];
-  float red_luminance_2020, blue_luminance_2020;
+  float red_luminance, blue_luminance;
   float detail;          /* less 1; 0: noise is not raised */
   float per_noise_floor; /* 0: everything is raised */
 };

@@ -5,6 +5,8 @@
  */
 #include "elements.h"
 
+#include <string.h>
+
 #define CASE (&element_cases[__i__])
 
 static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
@@ -124,6 +126,106 @@ GST_START_TEST(regions_come_and_go)
 }
 GST_END_TEST;
 
+/* ---- memory ---- */
+
+/* The rows of each plane from the last one up, as bitmaps have them. */
+static GstBuffer *upside_down(const CfTestPicture *picture)
+{
+  const guint planes = (guint)cf_format_info(picture->video.format)->planes;
+  gsize offset[GST_VIDEO_MAX_PLANES] = {0};
+  gint stride[GST_VIDEO_MAX_PLANES] = {0};
+  GstBuffer *buffer = plain_buffer(picture, 0);
+  GstVideoInfo info;
+  GstMapInfo map;
+
+  set_default_info(&info, &picture->video);
+  fail_unless(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
+  for (guint plane = 0; plane < planes; plane++) {
+    const gint rows = cf_plane_height(&picture->video, (int)plane), row = info.stride[plane];
+    guint8 *upright = g_memdup2(map.data + info.offset[plane], (gsize)rows * (gsize)row);
+
+    for (gint y = 0; y < rows; y++)
+      memcpy(map.data + info.offset[plane] + (rows - 1 - y) * row, upright + y * row, (gsize)row);
+    g_free(upright);
+    offset[plane] = info.offset[plane] + (gsize)(rows - 1) * (gsize)row;
+    stride[plane] = -row;
+  }
+  gst_buffer_unmap(buffer, &map);
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 (guint)picture->video.width, (guint)picture->video.height, planes,
+                                 offset, stride);
+  return buffer;
+}
+
+/* The frame is filtered all the same, and who has a part in its memory sees no change of it. */
+typedef enum { UPSIDE_DOWN, IN_PIECES, PART_OF_ANOTHER, IN_ANOTHER_TOO, READ_ONLY, N_KINDS } Kind;
+
+static GstBuffer *frame_of_kind(const CfTestPicture *picture, Kind kind, GstBuffer **kept)
+{
+  GstBuffer *plain = plain_buffer(picture, 0), *buffer = plain;
+  const gsize size = gst_buffer_get_size(plain);
+
+  *kept = NULL;
+  if (kind == UPSIDE_DOWN) {
+    buffer = upside_down(picture);
+  } else if (kind == IN_PIECES) {
+    buffer = gst_buffer_new();
+    for (gsize at = 0; at < size; at += 50) {
+      GstBuffer *piece = gst_buffer_copy_region(
+          plain, GST_BUFFER_COPY_MEMORY | GST_BUFFER_COPY_DEEP, at, MIN(50, size - at));
+
+      buffer = gst_buffer_append(buffer, piece);
+    }
+  } else if (kind == PART_OF_ANOTHER) {
+    *kept = gst_buffer_append(gst_buffer_new_memdup("another", 7), gst_buffer_ref(plain));
+    gst_buffer_replace_all_memory(*kept, gst_buffer_get_all_memory(*kept));
+    buffer = gst_buffer_copy_region(*kept, GST_BUFFER_COPY_MEMORY, 7, size);
+  } else if (kind == IN_ANOTHER_TOO) {
+    *kept = gst_buffer_copy(plain);
+  } else {
+    GST_MINI_OBJECT_FLAG_SET(gst_buffer_peek_memory(plain, 0), GST_MEMORY_FLAG_READONLY);
+    *kept = gst_buffer_new();
+    gst_buffer_append_memory(*kept, gst_buffer_get_memory(plain, 0));
+  }
+  if (buffer != plain)
+    gst_buffer_unref(plain);
+  return buffer;
+}
+
+GST_START_TEST(memory_of_any_kind)
+{
+  const char *settings[] = {CASE->working, CASE->identity};
+
+  for (guint i = 0; i < G_N_ELEMENTS(formats) * N_KINDS * 2; i++) {
+    const CfVideo video = cf_video(formats[i / 2 / N_KINDS], 37, 19);
+    const Kind kind = (Kind)(i / 2 % N_KINDS);
+    CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_NOISE, i);
+    CfTestPicture *want = engine_output(CASE, settings[i % 2], source);
+    GstBuffer *kept, *buffer = frame_of_kind(source, kind, &kept), *before = NULL;
+    gchar *what = g_strdup_printf("kind %d", kind);
+    GstBus *bus;
+    GstHarness *harness = harness_new(CASE->name, settings[i % 2], &video, NULL, &bus);
+
+    if (kept)
+      before = gst_buffer_copy_deep(kept);
+    assert_shows(filter_buffer(harness, buffer), want, what);
+    if (kept) {
+      GstMapInfo map;
+
+      fail_unless(gst_buffer_map(before, &map, GST_MAP_READ));
+      fail_unless(gst_buffer_memcmp(kept, 0, map.data, map.size) == 0, "%s was changed", what);
+      gst_buffer_unmap(before, &map);
+      gst_buffer_unref(before);
+      gst_buffer_unref(kept);
+    }
+    harness_free(harness, bus);
+    cf_picture_free(source);
+    cf_picture_free(want);
+    g_free(what);
+  }
+}
+GST_END_TEST;
+
 /* ---- crop metas ---- */
 
 static GstBuffer *cropped_frame(const CfVideo *frame, CfPattern pattern, guint x, guint y,
@@ -221,6 +323,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, plain_frames_are_handed_on, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, animation_through_identity, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, regions_come_and_go, 0, 2);
+  tcase_add_loop_test(tests, memory_of_any_kind, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, crop_metas_are_heeded, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, crop_metas_that_cannot_be_heeded, 0, N_ELEMENTS);
 }

@@ -225,7 +225,16 @@ GST_START_TEST(steady_regions_cover_what_was_detected)
 }
 GST_END_TEST;
 
-GST_START_TEST(places_end_with_the_stream)
+static void send_segment(GstHarness *harness)
+{
+  GstSegment segment;
+
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+}
+
+/* A lost frame is no other stream: masks would jump where the network is bad. */
+GST_START_TEST(places_stay_behind_a_lost_frame)
 {
   CfTestPicture *source;
   GstBuffer *frame;
@@ -233,17 +242,32 @@ GST_START_TEST(places_end_with_the_stream)
   GstHarness *harness = new_mosaic("roi-mode=inside roi-expand=0.1 roi-steady=0.5", &bus);
 
   push(harness, 0, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
-  push(harness, 1, FACE(21, 20, 20, 20), ONE(18, 18, 24, 24));
   frame = new_frame(&source, 2, FACE(21, 20, 20, 20));
-  GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT);
-  push_frame(harness, frame, source, ONE(19, 18, 24, 24));
-  push(harness, 3, FACE(20, 20, 20, 20), ONE(19, 18, 24, 24));
+  GST_BUFFER_FLAG_SET(frame, GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_RESYNC);
+  push_frame(harness, frame, source, ONE(18, 18, 24, 24));
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+GST_START_TEST(places_end_with_the_stream)
+{
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-expand=0.1 roi-steady=0.5", &bus);
+
+  push(harness, 0, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
+  push(harness, 1, FACE(21, 20, 20, 20), ONE(18, 18, 24, 24));
+  gst_harness_push_event(harness, gst_event_new_stream_start("another"));
+  push(harness, 2, FACE(21, 20, 20, 20), ONE(19, 18, 24, 24));
+  send_segment(harness);
+  push(harness, 3, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
   flush(harness);
-  push(harness, 4, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
+  push(harness, 4, FACE(21, 20, 20, 20), ONE(19, 18, 24, 24));
+  push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
+  push(harness, 5, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
   g_object_set(harness->element, "roi-mode", 2, NULL);
   CfRegions shown = *ONE(19, 18, 24, 24);
   shown.outside = true;
-  push(harness, 5, FACE(21, 20, 20, 20), &shown);
+  push(harness, 6, FACE(21, 20, 20, 20), &shown);
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -319,6 +343,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, fill_hides_all);
   tcase_add_test(tests, trembling_regions_stay);
   tcase_add_test(tests, steady_regions_cover_what_was_detected);
+  tcase_add_test(tests, places_stay_behind_a_lost_frame);
   tcase_add_test(tests, places_end_with_the_stream);
   tcase_add_test(tests, steady_ellipses_cover_theirs);
   tcase_add_test(tests, neighbours_do_not_swap);

@@ -432,12 +432,34 @@ GST_START_TEST(foreign_format)
   GstFlowReturn flow;
 
   gst_harness_set_src_caps_str(harness,
-                               "video/x-raw, format=YUY2, width=16, height=8, framerate=25/1");
+                               "video/x-raw, format=NV16, width=16, height=8, framerate=25/1");
   flow = gst_harness_push(harness, new_frame(&video, 0));
   fail_unless(flow == GST_FLOW_NOT_NEGOTIATED || flow == GST_FLOW_ERROR, "%s",
               gst_flow_get_name(flow));
   fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
   gst_harness_teardown(harness);
+}
+GST_END_TEST;
+
+/* Only the first of the pictures that lie in such a frame would be covered. */
+GST_START_TEST(pictures_apart_are_refused)
+{
+  static const struct {
+    const char *caps, *text;
+  } apart[] = {{", interlace-mode=fields", "interlace-mode=fields"},
+               {", views=2, multiview-mode=separated", "multiview-mode=separated"}};
+
+  for (guint i = 0; i < G_N_ELEMENTS(apart); i++) {
+    const CfVideo video = gray();
+    GstBus *bus;
+    GstHarness *harness = harness_new(element_cases[__i__].name, element_cases[__i__].working,
+                                      &video, apart[i].caps, &bus);
+
+    fail_unless(gst_harness_push(harness, new_frame(&video, 0)) != GST_FLOW_OK);
+    fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, apart[i].text);
+    harness_free(harness, bus);
+  }
 }
 GST_END_TEST;
 
@@ -454,6 +476,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, cuda_without_a_device, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, frame_before_caps, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, foreign_format, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, pictures_apart_are_refused, 0, N_ELEMENTS);
 }
 
 int main(int argc, char **argv)

@@ -85,12 +85,16 @@ static void go_to(Player *player, GstState state)
 }
 
 /* Milliseconds. */
-static void seek(Player *player, gdouble rate, gint64 start, gint64 stop)
+static void seek_with(Player *player, GstSeekFlags flags, gdouble rate, gint64 start, gint64 stop)
 {
-  fail_unless(gst_element_seek(player->pipeline, rate, GST_FORMAT_TIME,
-                               GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, GST_SEEK_TYPE_SET,
+  fail_unless(gst_element_seek(player->pipeline, rate, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET,
                                start * (gint64)GST_MSECOND, GST_SEEK_TYPE_SET,
                                stop * (gint64)GST_MSECOND));
+}
+
+static void seek(Player *player, gdouble rate, gint64 start, gint64 stop)
+{
+  seek_with(player, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, rate, start, stop);
   fail_unless_equals_int(gst_element_get_state(player->pipeline, NULL, NULL, 20 * GST_SECOND),
                          GST_STATE_CHANGE_SUCCESS);
 }
@@ -188,6 +192,57 @@ static void pause_and_resume(Player *player)
   }
 }
 
+/* As editors do, one frame at a time, and a few at once. */
+static void step(Player *player)
+{
+  go_to(player, GST_STATE_PAUSED);
+  seek(player, 1.0, 0, 2000);
+  for (guint64 i = 0; i < 10; i++) {
+    fail_unless(gst_element_send_event(
+        player->pipeline, gst_event_new_step(GST_FORMAT_BUFFERS, 1 + i % 3, 1.0, TRUE, FALSE)));
+    fail_unless_equals_int(gst_element_get_state(player->pipeline, NULL, NULL, 20 * GST_SECOND),
+                           GST_STATE_CHANGE_SUCCESS);
+  }
+}
+
+/* Three times the same, without a gap. */
+static void loop(Player *player)
+{
+  GstBus *bus = gst_element_get_bus(player->pipeline);
+
+  go_to(player, GST_STATE_PAUSED);
+  seek_with(player, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT, 1.0, 200, 600);
+  gst_element_set_state(player->pipeline, GST_STATE_PLAYING);
+  for (guint i = 0; i < 2; i++) {
+    GstMessage *message = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND,
+                                                     GST_MESSAGE_SEGMENT_DONE | GST_MESSAGE_ERROR);
+
+    fail_unless(message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_SEGMENT_DONE);
+    gst_message_unref(message);
+    seek_with(player, i == 0 ? GST_SEEK_FLAG_SEGMENT : 0, 1.0, 200, 600);
+  }
+  gst_object_unref(bus);
+}
+
+static void scan(Player *player, gdouble rate)
+{
+  go_to(player, GST_STATE_PAUSED);
+  seek_with(player,
+            GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_TRICKMODE | GST_SEEK_FLAG_TRICKMODE_KEY_UNITS |
+                GST_SEEK_FLAG_TRICKMODE_NO_AUDIO,
+            rate, 0, 4000);
+}
+
+static void scan_forward(Player *player)
+{
+  scan(player, 8.0);
+}
+
+static void scan_backwards(Player *player)
+{
+  scan(player, -8.0);
+}
+
 static void stop_and_start(Player *player)
 {
   static const GstState states[] = {GST_STATE_PLAYING, GST_STATE_READY, GST_STATE_PAUSED,
@@ -211,6 +266,10 @@ static const struct {
     {"slow-motion", slow_motion},
     {"backwards", backwards},
     {"pause-and-resume", pause_and_resume},
+    {"step", step},
+    {"loop", loop},
+    {"scan-forward", scan_forward},
+    {"scan-backwards", scan_backwards},
     {"stop-and-start", stop_and_start},
 };
 

@@ -200,25 +200,39 @@ GST_START_TEST(an_object_has_one_ellipse)
 }
 GST_END_TEST;
 
-/* Fewer bytes than the mask has pixels: all of its place may be an object. */
+/* Fewer bytes than 16x12 pixels, or those of the last rows in a memory of their own, or the rows
+ * upwards, and the first of them beyond the memory. */
+static GstBuffer *unreadable_mask(guint number)
+{
+  gsize offset[GST_VIDEO_MAX_PLANES] = {number == 2 ? 11 * 16 + 8 : 0};
+  gint stride[GST_VIDEO_MAX_PLANES] = {number == 2 ? -16 : 16};
+  GstBuffer *mask = gst_buffer_new_allocate(NULL, number == 1 ? 80 : 11 * 16 + 15, NULL);
+
+  if (number == 1)
+    gst_buffer_append_memory(mask, gst_allocator_alloc(NULL, 12 * 16 - 80, NULL));
+  gst_buffer_add_video_meta_full(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 16, 12, 1,
+                                 offset, stride);
+  return mask;
+}
+
+/* All of their place may be an object. */
 GST_START_TEST(unreadable_masks_cover_their_place)
 {
   GstBus *bus;
   GstHarness *harness = new_mosaic("roi-mode=inside", &bus);
 
-  for (guint outside = 0; outside < 2; outside++) {
+  for (guint i = 0; i < 6; i++) {
+    const gboolean outside = i % 2;
     CfTestPicture *source;
-    GstBuffer *frame = new_frame(&source, outside, NULL);
+    GstBuffer *frame = new_frame(&source, i, NULL), *mask = unreadable_mask(i / 2);
     GstAnalyticsRelationMeta *relations = gst_buffer_add_analytics_relation_meta(frame);
-    GstBuffer *mask = gst_buffer_new_allocate(NULL, 11 * 16 + 15, NULL);
     GstAnalyticsSegmentationMtd mtd;
     guint ids[] = {0, 7};
 
-    gst_buffer_add_video_meta(mask, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 16, 12);
+    g_object_set(harness->element, "roi-mode", outside ? 2 : 1, NULL);
     fail_unless(gst_analytics_relation_meta_add_segmentation_mtd(
         relations, mask, GST_SEGMENTATION_TYPE_SEMANTIC, 2, ids, 8, 8, 24, 16, &mtd));
     push_frame(harness, frame, source, outside ? FRAME_COVERED : ONE(8, 8, 24, 16));
-    g_object_set(harness->element, "roi-mode", 2, NULL);
   }
   harness_free(harness, bus);
 }

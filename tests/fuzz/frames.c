@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define LARGEST_SIDE 44
+#define LONGEST_SIDE 2200
 
 static const char *const features[] = {"", "(memory:CUDAMemory)"};
 
@@ -25,6 +26,21 @@ void fuzz_format_unref(FuzzFormat *format)
 static int random_side(FuzzCase *self)
 {
   return fuzz_one_in(self, 6) ? 1 + fuzz_below(self, 3) : 1 + fuzz_below(self, LARGEST_SIDE);
+}
+
+/* Now and then a strip: what is done in pieces, along rows or down them, has more than one there.
+ */
+static CfVideo random_video(FuzzCase *self, CfFormat format)
+{
+  int width = random_side(self), height = random_side(self);
+
+  if (self->way != FUZZ_REFERENCE && fuzz_one_in(self, 10)) {
+    width = 1 + fuzz_below(self, LONGEST_SIDE);
+    height = 1 + fuzz_below(self, 5);
+    if (fuzz_one_in(self, 2))
+      return cf_video(format, height, width);
+  }
+  return cf_video(format, width, height);
 }
 
 static CfFormat random_format(FuzzCase *self)
@@ -56,7 +72,7 @@ FuzzFormat *fuzz_format_new(FuzzCase *self)
   const char *colours = "";
   gchar *text;
 
-  format->video = cf_video(random_format(self), random_side(self), random_side(self));
+  format->video = random_video(self, random_format(self));
   /* GStreamer before 1.24.4 places planes of odd heights on top of each other there, and all
    * versions copy packed rows of odd width without their last chroma sample. */
   if (self->way == FUZZ_CUDA_MEMORY) {
@@ -64,15 +80,9 @@ FuzzFormat *fuzz_format_new(FuzzCase *self)
     if (cf_format_info(format->video.format)->packed)
       format->video.width += format->video.width % 2;
   }
-  if (!cf_format_info(format->video.format)->rgb) {
-    format->video.luma_red = 0.299; /* as GStreamer has BT.601 */
-    format->video.luma_blue = 0.114;
-  }
   if (!cf_format_info(format->video.format)->rgb && fuzz_one_in(self, 4)) {
     colours = ", colorimetry=1:3:5:1"; /* full range, BT.709 */
     format->video.range = CF_RANGE_FULL;
-    format->video.luma_red = 0.2126;
-    format->video.luma_blue = 0.0722;
   }
   text = g_strdup_printf("video/x-raw%s, format=%s, width=%d, height=%d, framerate=%s%s%s",
                          features[self->way == FUZZ_CUDA_MEMORY],
@@ -83,6 +93,9 @@ FuzzFormat *fuzz_format_new(FuzzCase *self)
   format->caps = gst_caps_from_string(text);
   if (!format->caps || !gst_video_info_from_caps(&format->info, format->caps))
     fuzz_case_fail(self, "no caps: %s", text);
+  /* Where caps tell no matrix, GStreamer goes by the height. */
+  gst_video_color_matrix_get_Kr_Kb(format->info.colorimetry.matrix, &format->video.luma_red,
+                                   &format->video.luma_blue);
   fuzz_note(self, "caps %s", text);
   g_free(text);
   return format;

@@ -119,6 +119,46 @@ static void frames_follow_each_other(CfTest *test)
   cf_coverage_clear(&kept);
 }
 
+/* Stretches follow each other, miss nothing that is covered, and of a small region hold no more
+ * than is near it: what lies between regions costs no time. */
+static void stretches_are_near_regions(CfTest *test)
+{
+  enum { WIDTH = 3000, HEIGHT = 70, NEAR = 64 };
+
+  for (int trial = 0; trial < 60; trial++) {
+    const int plane = trial % 2;
+    const CfVideo video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
+    const CfRegion region = {between(test, -30, WIDTH), between(test, -9, HEIGHT - 1), 20, 20};
+    const CfRegions regions = {.region = &region,
+                               .count = 1,
+                               .shape = trial / 2 % 2,
+                               .feather = trial % 3 ? 0.0 : 5.0,
+                               .outside = trial % 5 == 4};
+    const int first = plane ? 7 : 11, end = cf_plane_width(&video, plane) - 1;
+    CfCoverage frame = {0};
+
+    CF_EXPECT(test, cf_coverage_set(&frame, &video, &regions, NULL), "no memory");
+    for (int y = 0; y < cf_plane_height(&video, plane); y++) {
+      int near = 0;
+
+      for (int x = first, next; x < end; x = next) {
+        uint16_t coverage[CF_COVERAGE_SAMPLES];
+        bool close;
+
+        next = cf_coverage_stretch(&frame, plane, y, x, end, &close);
+        CF_EXPECT(test, next > x && next <= end && next - x <= CF_COVERAGE_SAMPLES,
+                  "trial %d: %d to %d", trial, x, next);
+        CF_EXPECT(test, close || !cf_coverage_row(&frame, plane, y, x, next - x, coverage, NULL),
+                  "trial %d: row %d is covered from %d to %d", trial, y, x, next);
+        near += close ? next - x : 0;
+      }
+      CF_EXPECT(test, regions.outside ? near == end - first : near <= 2 * NEAR,
+                "trial %d: row %d has %d samples near", trial, y, near);
+    }
+    cf_coverage_clear(&frame);
+  }
+}
+
 static void texts_are_parsed(CfTest *test)
 {
   static const struct {
@@ -173,6 +213,7 @@ static void fields_count_rows_twice(CfTest *test)
 static const CfTestCase cases[] = {
     {"shares-are-counted", shares_are_counted, CF_ONCE},
     {"frames-follow-each-other", frames_follow_each_other, CF_ONCE},
+    {"stretches-are-near-regions", stretches_are_near_regions, CF_ONCE},
     {"texts-are-parsed", texts_are_parsed, CF_ONCE},
     {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
     {0},

@@ -126,6 +126,20 @@ static void wide_pictures(CfTest *test)
   cf_picture_free(source);
 }
 
+/* Of so many rows that lists of what they are filled with end where their memory does. */
+static void tall_fills(CfTest *test)
+{
+  static const CfRegion all = {0, 0, 8, 2048};
+  const CfRegions regions = {.region = &all, .count = 1, .feather = 1.0};
+
+  for (int height = 1024; height <= 2048; height *= 2) {
+    CfTestPicture *source = new_source(test, test->format, 8, height);
+
+    check(test, source, &regions, &(CfBlockavgParams){1, 1, CF_BLOCKAVG_FILL, 0, 0, 0x8040c020}, 2);
+    cf_picture_free(source);
+  }
+}
+
 /* Rows that start at multiples of 16 bytes, for which engines may have ways of their own, and
  * others where a list comes again. */
 static void lists_for_aligned_pictures(CfTest *test)
@@ -519,6 +533,7 @@ static const CfTestCase cases[] = {
     {"covers-what-it-should", covers_what_it_should, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"bytes-outside-stay", bytes_outside_stay, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"wide-pictures", wide_pictures, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"tall-fills", tall_fills, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"lists-for-aligned-pictures", lists_for_aligned_pictures, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"hundreds-of-regions", hundreds_of_regions, CF_EACH_ENGINE},
     {"lists-change", lists_change, CF_EACH_ENGINE},

@@ -81,6 +81,7 @@ static void agrees_in_every_format(CfTest *test)
 
         if (number % 3 == 2)
           video.range = CF_RANGE_FULL;
+        video.primaries = (CfPrimaries)(number % (CF_PRIMARIES_709 + 1));
         compare(test, &params, &video, destinations[to], (CfLayout)(number % CF_LAYOUT_COUNT),
                 patterns[number % 5]);
         number++;
@@ -167,6 +168,7 @@ static void agrees_at_random(CfTest *test)
     params.stream_peak =
         cf_random_below(&test->random, 2) ? 12000.0 * cf_random_unit(&test->random) : 0.0;
     video.range = cf_random_below(&test->random, 4) ? CF_RANGE_LIMITED : CF_RANGE_FULL;
+    video.primaries = (CfPrimaries)cf_random_below(&test->random, CF_PRIMARIES_709 + 1);
     compare(test, &params, &video, destinations[cf_random_below(&test->random, DESTINATIONS)],
             (CfLayout)cf_random_below(&test->random, CF_LAYOUT_COUNT),
             (CfPattern)cf_random_below(&test->random, CF_PATTERN_COUNT));

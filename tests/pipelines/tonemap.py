@@ -25,6 +25,36 @@ TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
                     [0.016391439, 0.088013308, 0.895595253]])
 TO_709 = np.linalg.inv(TO_2020)
 
+
+def adapted(chromaticities, white):
+    """Light of these primaries as BT.2020's, their white adapted to D65 as Bradford did."""
+    bradford = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367],
+                         [0.0389, -0.0685, 1.0296]])
+
+    def xyz(x, y):
+        return np.array([x / y, 1, (1 - x - y) / y])
+
+    def from_rgb(points, white):
+        columns = np.stack([xyz(*point) for point in points], -1)
+        return columns * np.linalg.solve(columns, xyz(*white))
+
+    d65 = (0.3127, 0.3290)
+    cones = np.diag((bradford @ xyz(*d65)) / (bradford @ xyz(*white)))
+    adapt = np.linalg.inv(bradford) @ cones @ bradford
+    wide = from_rgb([(0.708, 0.292), (0.17, 0.797), (0.131, 0.046)], d65)
+    return np.linalg.inv(wide) @ adapt @ from_rgb(chromaticities, white)
+
+
+P3 = [(0.68, 0.32), (0.265, 0.69), (0.15, 0.06)]
+# By colorimetry: the transfer function, its light as BT.2020's, weights of luma.
+COLOURS = {
+    "bt2100-pq": ("pq", np.eye(3), LUMINANCE_2020),
+    "bt2100-hlg": ("hlg", np.eye(3), LUMINANCE_2020),
+    "2:3:14:11": ("pq", adapted(P3, (0.3127, 0.3290)), LUMINANCE_709),
+    "2:6:14:10": ("pq", adapted(P3, (0.314, 0.351)), LUMINANCE_2020),
+    "2:6:14:1": ("pq", TO_2020, LUMINANCE_2020),
+}
+
 DEFAULTS = {"detail": 1.0, "contrast": 1.0, "sigma": 1.0, "noise-floor": 0.1, "peak": 0.0,
             "target-nits": 100.0, "saturation": 1.0, "dither": True}
 SETTINGS = [
@@ -111,8 +141,8 @@ def planes_of(signal, weights, form, full):
             "V": centre + chroma_scale * block_mean(red, form)}
 
 
-def signal_of(codes, form, full):
-    """R'G'B' of BT.2020; each pixel has the chroma of its block."""
+def signal_of(codes, weights, form, full):
+    """R'G'B'; each pixel has the chroma of its block."""
     offset, scale, centre, chroma_scale = ranges(form, full)
     luma = (codes["Y"] - offset) / scale
     chroma = []
@@ -121,8 +151,8 @@ def signal_of(codes, form, full):
         halved_columns, halved_rows = form.subsampling(role)
         plane = plane.repeat(1 + halved_rows, 0).repeat(1 + halved_columns, 1)
         chroma.append(plane[:luma.shape[0], :luma.shape[1]])
-    red, blue = luma + 1.4746 * chroma[1], luma + 1.8814 * chroma[0]
-    green = (luma - 0.2627 * red - 0.0593 * blue) / 0.6780
+    red, blue = luma + 2 * (1 - weights[0]) * chroma[1], luma + 2 * (1 - weights[2]) * chroma[0]
+    green = (luma - weights[0] * red - weights[2] * blue) / weights[1]
     return np.clip(np.stack([red, green, blue], -1), 0, 1)
 
 
@@ -215,10 +245,12 @@ def ideal_codes(signal, form):
     return planes_of(signal, LUMINANCE_709, form, False)
 
 
-def wanted(codes, source, result, transfer, settings, backend):
+def wanted(codes, source, result, colorimetry, settings, backend):
     """Codes by role of each frame."""
     full = {**DEFAULTS, **settings}
-    lights = [(from_pq if transfer == "pq" else from_hlg)(signal_of(frame, source.format, False))
+    transfer, matrix, weights = COLOURS[colorimetry]
+    decode = from_pq if transfer == "pq" else from_hlg
+    lights = [decode(signal_of(frame, weights, source.format, False)) @ matrix.T
               for frame in codes]
     planes = [np.floor(65535 * np.clip(np.log2(1 + light @ LUMINANCE_2020 / 0.1) / STOPS, 0, 1)
                        + 0.5) for light in lights]
@@ -234,22 +266,24 @@ def wanted(codes, source, result, transfer, settings, backend):
     return frames_wanted
 
 
-def compare(tap, lights, source_name, result_name, transfer, settings):
+def compare(tap, lights, source_name, result_name, colorimetry, settings):
     source = frames.Layout(source_name, WIDTH, HEIGHT)
     result = frames.Layout(result_name, WIDTH, HEIGHT)
+    transfer, matrix, weights = COLOURS[colorimetry]
     encode = to_pq if transfer == "pq" else to_hlg
     codes = [{role: np.clip(np.floor(plane + 0.5), 0, source.format.max_code) for role, plane in
-              planes_of(encode(light), LUMINANCE_2020, source.format, False).items()}
+              planes_of(encode(light @ np.linalg.inv(matrix).T), weights, source.format,
+                        False).items()}
              for light in lights]
     words = [f"{name}={str(value).lower()}" for name, value in settings.items()]
     for backend in harness.backends():
         outputs = harness.filter_frames(
             source, [source.pack(frame) for frame in codes],
             ["cudatonemap", f"backend={backend}", *words, "!", f"video/x-raw,format={result_name}"],
-            f"bt2100-{transfer}", result)
+            colorimetry, result)
         worst = differing = samples = 0
-        for output, expected in zip(outputs, wanted(codes, source, result, transfer, settings,
-                                                    backend)):
+        for output, expected in zip(outputs, wanted(codes, source, result, colorimetry,
+                                                    settings, backend)):
             got = result.unpack(output)
             errors = [np.abs(got[role] - plane) for role, plane in expected.items()]
             worst = max(worst, *(error.max() for error in errors))
@@ -257,7 +291,7 @@ def compare(tap, lights, source_name, result_name, transfer, settings):
             samples += sum(error.size for error in errors)
         # Another dither would be another code of many samples.
         tap.check(worst <= 1 and differing <= samples / 20,
-                  f"{transfer} {source_name} to {result_name} {' '.join(words)} {backend}",
+                  f"{colorimetry} {source_name} to {result_name} {' '.join(words)} {backend}",
                   f"off by {worst:.0f} codes, {differing} of {samples} differ")
 
 
@@ -320,12 +354,15 @@ def run(tap):
     photographs = [frames.cropped(frames.photograph(name), WIDTH, HEIGHT)
                    for name in frames.PHOTOGRAPHS[:2]]
     lights = [graded(photograph) for photograph in photographs]
-    for transfer in ("pq", "hlg"):
+    for colorimetry in ("bt2100-pq", "bt2100-hlg"):
         for settings in SETTINGS:
-            compare(tap, lights, "P010_10LE", "NV12", transfer, settings)
+            compare(tap, lights, "P010_10LE", "NV12", colorimetry, settings)
     for index, source in enumerate(SOURCES):
-        compare(tap, lights[:1], source, RESULTS[index % 5], ("pq", "hlg")[index % 2], {})
-        compare(tap, lights[:1], source, RESULTS[(index + 2) % 5], ("hlg", "pq")[index % 2], {})
+        for step in (0, 2):
+            compare(tap, lights[:1], source, RESULTS[(index + step) % 5],
+                    ("bt2100-pq", "bt2100-hlg")[(index + step // 2) % 2], {})
+    for colorimetry in list(COLOURS)[2:]:
+        compare(tap, lights, "Y444_16LE", "RGBA", colorimetry, {"dither": False})
     passes_sdr(tap, photographs[0])
     converts_a_file(tap)
     harness.skip_missing_backends(tap)
