@@ -127,7 +127,8 @@ static GError *encoder_error(Run *run, const gchar *cause)
                      run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
 }
 
-/* Nothing says which element did not agree. */
+/* Nothing says which element did not agree, and parsebin may say nothing at all: it keeps errors of
+ * a demuxer that it is just starting to itself. */
 static GError *disagreement(Run *run)
 {
   gint width, height;
@@ -204,8 +205,10 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     break;
   }
   case GST_MESSAGE_APPLICATION:
-    gst_structure_get_uint64(gst_message_get_structure(message), "time", &time);
-    stop(run, broken_error(run, time, "a frame cannot be decoded"));
+    if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
+      stop(run, broken_error(run, time, "a frame cannot be decoded"));
+    else
+      stop(run, disagreement(run));
     break;
   default:
     break;
@@ -265,6 +268,19 @@ static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
                                                                         : GST_PAD_PROBE_OK;
 }
 
+/* Called once gst_parse_launchv() has tried to link the pad. */
+static void check_link(GstElement *in, GstPad *pad, gpointer data)
+{
+  const Run *run = data;
+  g_autofree gchar *name = gst_pad_get_name(pad);
+
+  if (run->plan->packets == 0 && g_str_equal(name, run->recipe->media->video->pad) &&
+      !gst_pad_is_linked(pad))
+    gst_element_post_message(run->pipeline,
+                             gst_message_new_application(GST_OBJECT(run->pipeline),
+                                                         gst_structure_new_empty("not-linked")));
+}
+
 static void attach_source(Run *run)
 {
   const Media *media = run->recipe->media;
@@ -275,6 +291,7 @@ static void attach_source(Run *run)
     return;
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
+  g_signal_connect(in, "pad-added", G_CALLBACK(check_link), run);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
   subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
