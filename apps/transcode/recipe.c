@@ -174,7 +174,6 @@ static void warn_of_other_losses(Recipe *recipe)
   const Media *media = recipe->media;
   g_autofree gchar *orientation = recipe_orientation(recipe);
   const gchar *name = recipe->container->name;
-  gboolean alpha = FALSE;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
     g_ptr_array_add(recipe->warnings,
@@ -193,10 +192,6 @@ static void warn_of_other_losses(Recipe *recipe)
     g_ptr_array_add(
         recipe->warnings,
         g_strdup_printf("the cover is left out: %s does not take one here, MP4 does.", name));
-  if (gst_structure_get_boolean(gst_caps_get_structure(media->video->caps, 0), "codec-alpha",
-                                &alpha) &&
-      alpha)
-    g_ptr_array_add(recipe->warnings, g_strdup("transparency is left out."));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);
@@ -239,12 +234,12 @@ static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
   if (hdr->chroma)
     g_ptr_array_add(recipe->warnings,
                     g_strdup("colours become 4:2:0: SDR that HDR becomes has no finer ones."));
-  return (Pictures){.depth = 8, .interlaced = hdr->interlaced};
+  return (Pictures){.depth = 8, .alpha = hdr->alpha, .interlaced = hdr->interlaced};
 }
 
 gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error)
 {
-  Pictures pictures = pictures_of(media->video->caps);
+  Pictures pictures;
   gboolean filter_on_gpu;
 
   *recipe = (Recipe){.media = media, .warnings = g_ptr_array_new_with_free_func(g_free)};
@@ -254,6 +249,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options,
     recipe_clear(recipe);
     return FALSE;
   }
+  pictures = pictures_look(media, recipe->decoder.factory);
   if (recipe->to_sdr)
     pictures = become_sdr(recipe, &pictures);
   if (!encoder_choose(&recipe->encoder, recipe->container, media->video->caps, &pictures,

@@ -204,13 +204,20 @@ def check_losses(tap, directory, source):
                  "-c", "copy", "-disposition:v:1", "attached_pic", str(directory / "cover.mp4"))
     make(directory / "clear.webm", "-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p", "-cpu-used", "8",
          "-deadline", "realtime", size="64x64", seconds=0.2)
-    for name, result, pattern in (("cover.mp4", "out.mkv", "cover is left out"),
-                                  ("cover.mp4", "out.mp4", None),
-                                  ("clear.webm", "out.webm", "transparency is left out")):
+    for name, pictures in (("clear.mkv", "bgra"), ("fine.mkv", "yuv422p10")):
+        make(directory / name, "-c:v", "ffv1", "-pix_fmt", pictures, size="64x64", seconds=0.2)
+    for name, result, pattern, *words in (
+            ("cover.mp4", "out.mkv", "cover is left out"),
+            ("cover.mp4", "out.mp4", None),
+            ("clear.webm", "out.webm", "transparency is left out"),
+            ("clear.mkv", "out.mp4", "transparency is left out"),
+            ("fine.mkv", "out.mkv", "10 bits become 8", "--encoder", "openh264enc"),
+            ("fine.mkv", "out.mkv", None)):
         status, _, said = transcode(directory / name, directory / result, "--filter", "identity",
-                                    "--dry-run")
-        warns = pattern in said if pattern else "Warning" not in said
-        tap.check(status == 0 and warns, f"{name} to {result}: {pattern or 'no warning'}", said)
+                                    "--dry-run", *words)
+        warnings = re.findall("Warning: (.*)", said)
+        found = len(warnings) == (2 if words else 1) and pattern in said if pattern else not warnings
+        tap.check(status == 0 and found, f"{name} to {result}: {pattern or 'no warning'}", said)
 
 
 def check_words(tap, directory, source):
