@@ -100,12 +100,13 @@ static gchar *find_gpu_decoder(const Codec *codec, const GstCaps *caps)
   return NULL;
 }
 
-/* Decoders of hardware that are not ours may keep pictures where no filter finds them. */
-static gchar *find_cpu_decoder(const GstCaps *caps)
+/* Of those for this media, or NULL. Decoders of hardware that are not ours may keep pictures where
+ * no filter finds them. */
+static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType media)
 {
-  GList *all = gst_element_factory_list_get_elements(
-      GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO, GST_RANK_MARGINAL);
-  GList *fitting = gst_element_factory_list_filter(all, caps, GST_PAD_SINK, FALSE);
+  GList *all = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER | media,
+                                                     GST_RANK_MARGINAL);
+  GList *fitting = gst_element_factory_list_filter(all, caps, GST_PAD_SINK, TRUE);
   gchar *found = NULL;
 
   fitting = g_list_sort(fitting, gst_plugin_feature_rank_compare_func);
@@ -131,7 +132,9 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
     decoder->factory = find_gpu_decoder(codec, caps);
   decoder->gpu = decoder->factory && codec;
   if (!decoder->factory)
-    decoder->factory = find_cpu_decoder(caps);
+    decoder->factory = find_cpu_decoder(caps, GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO);
+  if (!decoder->factory)
+    decoder->factory = find_cpu_decoder(caps, GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE);
   if (decoder->factory)
     return TRUE;
   description = gst_caps_to_string(caps);

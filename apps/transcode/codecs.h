@@ -23,6 +23,9 @@ const Container *container_for(const gchar *path, GError **error);
  * muxer's pad template, such as "audio". Caller frees neither. */
 const gchar *container_parser(const Container *container, const GstCaps *caps, const gchar **pad);
 
+/* TRUE if it holds subtitles of SubStation Alpha with their styles. */
+gboolean container_keeps_ssa(const Container *container);
+
 /* A container that holds a stream of `caps`, for advice; NULL if none does. */
 const gchar *container_that_holds(const GstCaps *caps);
 

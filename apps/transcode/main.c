@@ -51,14 +51,16 @@ static void print_line(const Recipe *recipe, const Options *options)
 
 static gboolean transcode(const Options *options, GError **error)
 {
+  const Container *container = container_for(options->output, error);
   g_autoptr(Media) media = NULL;
   Recipe recipe;
   gboolean good = TRUE;
 
-  if (!check_output(options, error))
+  if (!container || !check_output(options, error))
     return FALSE;
-  media = media_open(options->input, error);
-  if (!media || !recipe_make(&recipe, media, options, error))
+  /* What gst-launch-1.0 makes of the line that is printed has them as plain text. */
+  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run, error);
+  if (!media || !recipe_make(&recipe, media, container, options, error))
     return FALSE;
   if (options->dry_run)
     print_line(&recipe, options);

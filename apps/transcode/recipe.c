@@ -237,14 +237,15 @@ static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
   return (Pictures){.depth = 8, .alpha = hdr->alpha, .interlaced = hdr->interlaced};
 }
 
-gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error)
+gboolean recipe_make(Recipe *recipe, const Media *media, const Container *container,
+                     const Options *options, GError **error)
 {
   Pictures pictures;
   gboolean filter_on_gpu;
 
-  *recipe = (Recipe){.media = media, .warnings = g_ptr_array_new_with_free_func(g_free)};
-  recipe->container = container_for(options->output, error);
-  if (!recipe->container || !read_filter(recipe, options, &filter_on_gpu, error) ||
+  *recipe = (Recipe){
+      .media = media, .container = container, .warnings = g_ptr_array_new_with_free_func(g_free)};
+  if (!read_filter(recipe, options, &filter_on_gpu, error) ||
       !decoder_choose(&recipe->decoder, media->video->caps, error)) {
     recipe_clear(recipe);
     return FALSE;

@@ -33,7 +33,8 @@ typedef struct {
 } Recipe;
 
 /* Chooses decoder, encoder and memory. FALSE with an error. */
-gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error);
+gboolean recipe_make(Recipe *recipe, const Media *media, const Container *container,
+                     const Options *options, GError **error);
 void recipe_clear(Recipe *recipe);
 
 /* The words (gchar *, without NULL at the end) of the whole pipeline, from the file to `output`. */

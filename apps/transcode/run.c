@@ -292,6 +292,8 @@ static void attach_source(Run *run)
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
   g_signal_connect(in, "pad-added", G_CALLBACK(check_link), run);
+  if (media->keeps_ssa)
+    subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
   subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
