@@ -5,6 +5,7 @@
 #include "apps/common/error.h"
 #include "apps/common/properties.h"
 
+#include <gst/pbutils/pbutils.h>
 #include <gst/video/video.h>
 
 typedef struct {
@@ -124,7 +125,7 @@ static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType me
 gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
 {
   const Codec *codec = codec_of(caps);
-  g_autofree gchar *description = NULL;
+  g_autofree gchar *description = gst_pb_utils_get_codec_description(caps);
 
   if (gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw"))
     decoder->factory = g_strdup("identity");
@@ -137,11 +138,10 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
     decoder->factory = find_cpu_decoder(caps, GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE);
   if (decoder->factory)
     return TRUE;
-  description = gst_caps_to_string(caps);
   g_set_error(error, APP_ERROR, APP_ERROR_MISSING,
               "Nothing installed decodes %s. Most decoders are in Debian's package "
               "gstreamer1.0-libav.",
-              codec ? codec->title : description);
+              description);
   return FALSE;
 }
 

@@ -333,6 +333,8 @@ gchar *media_describe(const Media *media, guint index)
 
   if (stream->tags)
     gst_tag_list_get_string(stream->tags, GST_TAG_LANGUAGE_CODE, &language);
+  if (g_strcmp0(language, "und") == 0)
+    g_clear_pointer(&language, g_free);
   text = g_strdup_printf("%s stream %u (%s%s%s)", kinds[stream->kind], index + 1, codec,
                          language ? ", " : "", language ? language : "");
   g_free(language);

@@ -177,6 +177,6 @@ void progress_end(const Progress *progress, const gchar *output, guint frames, g
   if (broken > 0)
     app_say("Warning: %u frames of the source are broken or missing, the first at %s.", broken,
             time);
-  app_say("%s: %u frames in %.1f s (%.1f fps), %s", output, frames, seconds,
-          seconds > 0 ? frames / seconds : 0.0, size);
+  app_say("%s: %u %s in %.1f s (%.1f fps), %s", output, frames, frames == 1 ? "frame" : "frames",
+          seconds, seconds > 0 ? frames / seconds : 0.0, size);
 }

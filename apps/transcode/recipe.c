@@ -71,6 +71,15 @@ static gboolean is_tonemap(GstElement *element, gpointer data)
   return factory && g_str_equal(GST_OBJECT_NAME(factory), TONEMAP);
 }
 
+static gboolean turns_by_tag(GstElement *element, gpointer data)
+{
+  gint direction = GST_VIDEO_ORIENTATION_IDENTITY;
+
+  if (GST_IS_VIDEO_DIRECTION(element))
+    g_object_get(element, "video-direction", &direction, NULL);
+  return direction == GST_VIDEO_ORIENTATION_AUTO;
+}
+
 static gboolean find_memory(GstElement *element, gpointer data)
 {
   GstClockTime *longest = data;
@@ -137,6 +146,7 @@ static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on
   gst_object_ref_sink(filter);
   *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
   app_filter_foreach(filter, find_memory, &recipe->overlap);
+  recipe->is_turned = app_filter_foreach(filter, turns_by_tag, NULL);
   gst_object_unref(filter);
   if (g_shell_parse_argv(recipe->description, NULL, &recipe->filter, &cause))
     return TRUE;
@@ -161,7 +171,7 @@ gchar *recipe_orientation(const Recipe *recipe)
 {
   gchar *orientation = NULL;
 
-  if (recipe->media->video->tags)
+  if (recipe->media->video->tags && !recipe->is_turned)
     gst_tag_list_get_string(recipe->media->video->tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
   if (g_strcmp0(orientation, "rotate-0") == 0)
     g_clear_pointer(&orientation, g_free);
@@ -176,11 +186,12 @@ static void warn_of_other_losses(Recipe *recipe)
   const gchar *name = recipe->container->name;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
-    g_ptr_array_add(recipe->warnings,
-                    g_strdup_printf("the video is to be shown turned (%s), and %s does not say so "
-                                    "here: write an MP4, or put \"videoflip method=automatic\" "
-                                    "into the filter.",
-                                    orientation, name));
+    g_ptr_array_add(
+        recipe->warnings,
+        g_strdup_printf(
+            "the video is to be shown turned (%s), and %s does not say so "
+            "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
+            orientation, name));
   if (media->missing > 0)
     g_ptr_array_add(recipe->warnings,
                     g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
@@ -202,6 +213,25 @@ static void warn_of_other_losses(Recipe *recipe)
              subtitles_lose_styles(stream, recipe->container->is_quicktime))
       g_ptr_array_add(recipe->warnings,
                       g_strdup_printf("%s comes without styles, such as italics.", what));
+  }
+}
+
+/* Tracks of an MP4 file that the demuxer passes over: timecode, the data of cameras. */
+static void warn_of_unread_tracks(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+
+  for (guint i = 0; media->mp4 && i < media->mp4->tracks->len; i++) {
+    const Mp4Track *track = &g_array_index(media->mp4->tracks, Mp4Track, i);
+    gboolean is_read = track->is_chapters || track->length == 0;
+
+    for (guint j = 0; j < media->streams->len; j++)
+      is_read |= ((const MediaStream *)g_ptr_array_index(media->streams, j))->track == track;
+    if (!is_read)
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("track %u (%s) is left out: GStreamer does not read it.", track->id,
+                          g_str_equal(track->handler, "tmcd") ? "timecode" : track->handler));
   }
 }
 
@@ -260,6 +290,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Container *contai
   }
   recipe->stays_on_gpu = recipe->decoder.gpu && filter_on_gpu;
   warn_of_lost_streams(recipe);
+  warn_of_unread_tracks(recipe);
   warn_of_other_losses(recipe);
   return TRUE;
 }

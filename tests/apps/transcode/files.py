@@ -180,6 +180,21 @@ def check_picture(tap, directory):
               "the filter is applied", said)
 
 
+def check_turned(tap, directory):
+    """Pictures that the filter has turned are not turned once more."""
+    source = directory / "rotated.mp4"
+    status, _, said = transcode(source, directory / "turned.mkv", "--filter", "identity",
+                                "--dry-run")
+    advice = re.search('Warning: the video is to be shown turned.*"(videoflip .*)"', said)
+    tap.check(status == 0 and advice, "Matroska does not turn, and the filter may", said)
+    for name in ("turned.mkv", "turned.mp4"):
+        status, _, said = transcode(source, directory / name, "--filter",
+                                    advice[1] if advice else "identity")
+        tap.check(status == 0 and "Warning" not in said and not rotation(directory / name) and
+                  field(directory / name, "width", "height") == [180, 320],
+                  f"... as in {name}", said)
+
+
 def check_dry_run(tap, directory):
     result = directory / "a name.mkv"
     status, line, said = transcode(directory / "rich.mp4", result, "--filter",
@@ -206,6 +221,7 @@ def run(tap):
                 check_times(tap, title, source, result)
                 check_others(tap, title, source, result)
         check_picture(tap, directory)
+        check_turned(tap, directory)
         check_dry_run(tap, directory)
 
 

@@ -206,7 +206,9 @@ def check_losses(tap, directory, source):
          "-deadline", "realtime", size="64x64", seconds=0.2)
     for name, pictures in (("clear.mkv", "bgra"), ("fine.mkv", "yuv422p10")):
         make(directory / name, "-c:v", "ffv1", "-pix_fmt", pictures, size="64x64", seconds=0.2)
+    make(directory / "film.mov", "-c:v", "libx264", "-timecode", "01:00:00:00", seconds=0.2)
     for name, result, pattern, *words in (
+            ("film.mov", "out.mov", "(timecode) is left out"),
             ("cover.mp4", "out.mkv", "cover is left out"),
             ("cover.mp4", "out.mp4", None),
             ("clear.webm", "out.webm", "transparency is left out"),
