@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "properties.h"
 
+#include "elements.h"
 #include "error.h"
 
 static gchar *list_enum(GParamSpec *spec)
@@ -49,6 +50,8 @@ gchar *app_property_allowed(GParamSpec *spec)
     return list_enum(spec);
   if (G_IS_PARAM_SPEC_FLAGS(spec))
     return list_flags(spec);
+  if (spec->value_type == GST_TYPE_ARRAY)
+    return g_strdup("a list such as \"<1,2,1>\"");
   return g_strdup_printf("a %s", g_type_name(spec->value_type));
 }
 
@@ -106,18 +109,12 @@ gboolean app_property_check(GObjectClass *type, const gchar *owner, const gchar 
   return TRUE;
 }
 
-static const gchar *factory_name(GstElement *element)
-{
-  const GstElementFactory *factory = gst_element_get_factory(element);
-
-  return factory ? GST_OBJECT_NAME(factory) : GST_OBJECT_NAME(element);
-}
-
 gboolean app_property_set(GstElement *element, const gchar *name, const gchar *text, GError **error)
 {
   GValue value = G_VALUE_INIT;
 
-  if (!read_property(G_OBJECT_GET_CLASS(element), factory_name(element), name, text, &value, error))
+  if (!read_property(G_OBJECT_GET_CLASS(element), app_element_name(GST_OBJECT(element)), name, text,
+                     &value, error))
     return FALSE;
   g_object_set_property(G_OBJECT(element), name, &value);
   g_value_unset(&value);

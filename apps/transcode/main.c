@@ -97,6 +97,8 @@ int main(int argc, char **argv)
   g_set_prgname("cudafilters-transcode");
   /* A file that may not grow is an error of write(), as a disk that is full. */
   signal(SIGXFSZ, SIG_IGN);
+  /* Who reads what is said may go: the file is still wanted. */
+  signal(SIGPIPE, SIG_IGN);
   clear_new_memory();
   gst_init(NULL, NULL);
   if (options_parse(&options, &argc, &argv, &error))

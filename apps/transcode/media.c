@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <gst/pbutils/pbutils.h>
+#include <unistd.h>
 
 /* For files in which a stream, of subtitles perhaps, has nothing for a long time. */
 #define PATIENCE (10 * GST_SECOND)
@@ -299,7 +300,7 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
   media->keeps_ssa = keeps_ssa;
   media->streams = g_ptr_array_new_with_free_func(free_stream);
   media->duration = GST_CLOCK_TIME_NONE;
-  if (g_stat(path, &status) != 0) {
+  if (g_stat(path, &status) != 0 || g_access(path, R_OK) != 0) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s.", path,
                 g_strerror(errno));
     return NULL;

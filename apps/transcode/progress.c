@@ -69,7 +69,7 @@ static gboolean append_backend(GstElement *element, gpointer data)
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-backend"))
     return FALSE;
   g_object_get(element, "active-backend", &backend, NULL);
-  if (backend)
+  if (backend && !g_str_equal(backend, "none"))
     g_string_append_printf(text, "%s%s on %s", text->len ? ", " : "",
                            GST_OBJECT_NAME(gst_element_get_factory(element)), backend);
   return FALSE;

@@ -131,6 +131,27 @@ static gboolean describe_filter(Recipe *recipe, const Options *options, GError *
   return TRUE;
 }
 
+/* The program finds its own elements by their names. */
+static gboolean check_names(GstElement *filter, GError **error)
+{
+  static const gchar *const taken[] = {RECIPE_FILE,    RECIPE_IN,    RECIPE_DECODER, RECIPE_FRAMES,
+                                       RECIPE_ENCODER, RECIPE_CODED, RECIPE_MUX,     RECIPE_SINK};
+
+  for (gsize i = 0; i < G_N_ELEMENTS(taken); i++) {
+    g_autoptr(GstElement) found =
+        GST_IS_BIN(filter) ? gst_bin_get_by_name(GST_BIN(filter), taken[i]) : NULL;
+
+    if (found) {
+      g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                  "name=%s in the filter is the name of an element of this program: choose "
+                  "another one.",
+                  taken[i]);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
 /* Checks the filter, and looks whether all of it works in CUDA memory. */
 static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on_gpu,
                             GError **error)
@@ -144,6 +165,10 @@ static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on
   if (!filter)
     return FALSE;
   gst_object_ref_sink(filter);
+  if (!check_names(filter, error)) {
+    gst_object_unref(filter);
+    return FALSE;
+  }
   *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
   app_filter_foreach(filter, find_memory, &recipe->overlap);
   recipe->is_turned = app_filter_foreach(filter, turns_by_tag, NULL);

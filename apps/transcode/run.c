@@ -7,6 +7,7 @@
 #include "subtitles.h"
 #include "timeline.h"
 
+#include "apps/common/elements.h"
 #include "apps/common/error.h"
 #include "apps/common/signals.h"
 #include "apps/common/terminal.h"
@@ -162,8 +163,8 @@ static GError *error_of(Run *run, GstMessage *message)
     return encoder_error(run, cause->message);
   if (is_from(message, run->pipeline, RECIPE_MUX))
     return muxer_error(run, cause->message);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
-                     cause->message);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s",
+                     app_element_name(GST_MESSAGE_SRC(message)), cause->message);
 }
 
 static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
@@ -476,6 +477,10 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   run.pipeline = build(plan->words, error);
   if (!run.pipeline)
     return FALSE;
+  if (!output_begin(plan->output, error)) {
+    gst_object_unref(run.pipeline);
+    return FALSE;
+  }
   run.loop = g_main_loop_new(NULL, FALSE);
   attach(&run);
   tell_muxer(&run);

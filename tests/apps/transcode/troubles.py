@@ -97,6 +97,25 @@ def check_signals(tap, directory, source):
                   f"{process.returncode} {leftovers(directory)}\n{said}")
 
 
+def check_company(tap, directory, source):
+    """Two write the same file; who reads what is said goes away."""
+    result = directory / "out.mkv"
+    words = [clips.PROGRAM, str(source), str(result), "--json", "--filter",
+             "identity sleep-time=30000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as first:
+        first.stdout.readline()
+        first.stdout.close()
+        while not (directory / "out.mkv.part").exists() and first.poll() is None:
+            time.sleep(0.02)
+        status, _, said = transcode(source, result, "--filter", "identity")
+        tap.check(status == 1 and "written by another" in said, "a second one for the same file",
+                  said)
+    tap.check(first.returncode == 0 and len(clips.times(result, "v:0")) == 75 and
+              leftovers(directory) == ["out.mkv"], "... and the first, to which nobody listens",
+              f"{first.returncode} {leftovers(directory)}")
+    result.unlink(missing_ok=True)
+
+
 def check_existing(tap, directory, source):
     result = directory / "there.mkv"
     result.write_text("precious")
@@ -120,6 +139,11 @@ def check_arguments(tap, directory, source):
         ("no such element", 3, 'no element "nosuch"', "--filter", "nosuch"),
         ("no such property", 2, "cudallf", "--filter", "cudallf alpa=1"),
         ("a value out of range", 2, "0.05", "--filter", "cudallf alpha=99"),
+        ("a property without a value", 2, '"alpha" after cudallf', "--filter", "cudallf alpha"),
+        ("no list", 2, "<1,2,1>", "--filter", "cudasepconv row-kernel=1,2,1"),
+        ("a filter of sound", 2, "No pictures go into", "--filter", "audioconvert"),
+        ("a filter that encodes", 2, "No pictures go out of", "--filter", "x264enc"),
+        ("a name that is taken", 2, "choose another", "--filter", "cudallf name=mux"),
         ("no such quality", 2, r"0 \(best\) to", "--filter", "identity", "--quality", "99"),
         ("a codec that MP4 has not", 2, "h264 h265", "--filter", "identity", "--encoder",
          "vp9"),
@@ -135,6 +159,8 @@ def check_arguments(tap, directory, source):
         check_refused(tap, directory, title, status, pattern, source, result, *words)
     check_refused(tap, directory, "a kind of file that is none", 2, r"\.mkv, \.mp4", source,
                   directory / "out.xyz", "--filter", "identity")
+    check_refused(tap, directory, "a folder that is none", 1, "No such file or directory", source,
+                  directory / "nosuch" / "out.mkv", "--filter", "identity")
     check_refused(tap, directory, "no such file", 1, "No such file", directory / "nosuch.mp4",
                   result, "--filter", "identity")
     check_refused(tap, directory, "a file that is no video", 1, "Cannot read", __file__, result,
@@ -252,6 +278,7 @@ def run(tap):
         check_broken(tap, directory, source)
         check_full_disk(tap, directory, source)
         check_signals(tap, directory, source)
+        check_company(tap, directory, source)
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
         check_sizes(tap, directory)
