@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "apps/common/error.h"
+#include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
 #include <errno.h>
@@ -79,6 +80,18 @@ static void clear_new_memory(void)
 #endif
 }
 
+static void complain(const gchar *message, gboolean json)
+{
+  app_complain(message);
+  if (json) {
+    AppJson *object = app_json_new();
+
+    app_json_string(object, "event", "error");
+    app_json_string(object, "message", message);
+    app_json_print(object, stdout);
+  }
+}
+
 static gint exit_code(const GError *error)
 {
   if (g_error_matches(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN))
@@ -104,7 +117,7 @@ int main(int argc, char **argv)
   if (options_parse(&options, &argc, &argv, &error))
     transcode(&options, &error);
   if (error)
-    app_complain(error->message);
+    complain(error->message, options.json);
   options_clear(&options);
   return exit_code(error);
 }

@@ -257,6 +257,11 @@ def check_words(tap, directory, source):
     events = [json.loads(line) for line in said.splitlines()]
     tap.check(status == 0 and events[0]["event"] == "start" and events[-1]["event"] == "end" and
               events[0]["decoder"] and events[-1]["frames"] == 75, "--json", said)
+    status, said, _ = transcode(directory / "cut.mp4", directory / "nosuch.mkv", "--filter",
+                                clips.FILTER, "--json")
+    events = [json.loads(line) for line in said.splitlines()]
+    tap.check(status == 4 and events[-1]["event"] == "error" and
+              "bytes are missing" in events[-1]["message"], "--json, of a broken file", said)
     status, _, said = transcode(source, directory / "said.mkv", "--filter", clips.FILTER)
     tap.check(status == 0 and "decoder" in said and "encoder" in said and
               re.search("cudallf on (cpu|cuda)", said) and "\r" not in said,
