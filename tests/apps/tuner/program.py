@@ -45,7 +45,8 @@ def run(tap):
     tap.check(done.returncode == 0 and len(done.stdout.splitlines()) <= 24, "--help is one screen",
               done.stdout + done.stderr)
     done = start("--version")
-    tap.check(done.returncode == 0 and done.stdout.startswith("cudafilters-tuner "), "--version", done.stdout)
+    tap.check(done.returncode == 0 and done.stdout.startswith("cudafilters-tuner "),
+              "--version", done.stdout)
     check_refused(tap, "an element that is not there", ["cudanothing", "cudallf"], "-e",
                   "cudanothing")
     check_refused(tap, "a file that is not there", ["/nonexistent.mp4"], "/nonexistent.mp4")
