@@ -132,6 +132,18 @@ static gchar *enum_nick(const GValue *value)
   return nick;
 }
 
+/* The shortest that is read as this number again, such as 0.3; gst_value_serialize() writes
+ * 0.29999999999999999. */
+static gchar *write_double(gdouble number)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd(text, sizeof(text), "%.15g", number);
+  if (g_ascii_strtod(text, NULL) != number)
+    g_ascii_dtostr(text, sizeof(text), number);
+  return g_strdup(text);
+}
+
 gchar *app_property_get(GstElement *element, const gchar *name)
 {
   GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
@@ -144,6 +156,8 @@ gchar *app_property_get(GstElement *element, const gchar *name)
   g_object_get_property(G_OBJECT(element), name, &value);
   if (G_VALUE_HOLDS_ENUM(&value))
     text = enum_nick(&value);
+  else if (G_VALUE_HOLDS_DOUBLE(&value))
+    text = write_double(g_value_get_double(&value));
   else if (G_VALUE_HOLDS_STRING(&value)) /* which gst_value_serialize() would quote */
     text = g_strdup(g_value_get_string(&value) ? g_value_get_string(&value) : "");
   else

@@ -197,6 +197,8 @@ int main(int argc, char **argv)
 
   setlocale(LC_ALL, "");
   setlocale(LC_NUMERIC, "C");
+  /* Who reads what is said may go: the video goes on. */
+  signal(SIGPIPE, SIG_IGN);
   g_set_prgname("cudafilters-relay");
   result = relay_options_read(&relay.options, argc, argv, &error);
   if (result == RELAY_OPTIONS_WRONG)

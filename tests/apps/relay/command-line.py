@@ -176,6 +176,13 @@ def check_signals(tap):
         program.wait_for("stats")
         tap.check(program.stop() == 0 and not relay.find_leaks(program),
                   f"{sink}: SIGINT ends it, and nothing is left", str(program))
+    with subprocess.Popen([relay.PROGRAM, "--from", "test:?frames=60", "--to", "test:", "--json",
+                           "--stats", "0.1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as program:
+        program.stdout.readline()
+        program.stdout.close()
+    tap.check(program.returncode == 0, "it goes on when nobody reads what it says",
+              str(program.returncode))
     for number in (signal.SIGINT, signal.SIGTERM):
         program = Relay("rtp://127.0.0.1:5990", "test:", filter="cudallf")
         program.wait_for("start")
