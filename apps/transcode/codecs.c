@@ -122,10 +122,25 @@ static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType me
   return found;
 }
 
+/* Its name or, of one that GStreamer has no name for, all that the file says. */
+static gchar *describe_codec(const GstCaps *caps)
+{
+  gchar *name = gst_pb_utils_get_codec_description(caps);
+  g_autoptr(GstCaps) rest = NULL;
+
+  if (!gst_structure_has_name(gst_caps_get_structure(caps, 0), name))
+    return name;
+  g_free(name);
+  rest = gst_caps_copy(caps);
+  gst_structure_remove_fields(gst_caps_get_structure(rest, 0), "width", "height", "framerate",
+                              "pixel-aspect-ratio", NULL);
+  return gst_caps_to_string(rest);
+}
+
 gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
 {
   const Codec *codec = codec_of(caps);
-  g_autofree gchar *description = gst_pb_utils_get_codec_description(caps);
+  g_autofree gchar *description = describe_codec(caps);
 
   if (gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw"))
     decoder->factory = g_strdup("identity");
