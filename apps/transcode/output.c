@@ -81,6 +81,7 @@ void output_discard(const gchar *path)
 {
   g_autofree gchar *unfinished = output_unfinished(path);
 
-  g_unlink(unfinished);
+  if (begun >= 0)
+    g_unlink(unfinished);
   release();
 }

@@ -20,5 +20,5 @@ guint64 output_size(const gchar *path);
 /* The file is whole and on the disk: it gets its name. FALSE with an error. */
 gboolean output_commit(const gchar *path, GError **error);
 
-/* Deletes what is unfinished. */
+/* Deletes what is unfinished, if it was begun here. */
 void output_discard(const gchar *path);

@@ -409,17 +409,21 @@ static void tell_muxer(const Run *run)
   }
 }
 
+/* Signals are caught before there is a file that they would leave behind. */
 static void play(Run *run)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
+  GError *problem = NULL;
   AppSignals signals;
   guint ticks;
 
   app_signals_install(&signals, interrupt, run);
   gst_bus_add_watch(bus, take_message, run);
   ticks = g_timeout_add(TICK_MS, tick, run);
-  if (gst_element_set_state(run->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE ||
-      gst_bus_have_pending(bus))
+  if (!output_begin(run->plan->output, &problem))
+    stop(run, problem);
+  else if (gst_element_set_state(run->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE ||
+           gst_bus_have_pending(bus))
     g_main_loop_run(run->loop);
   else
     stop(run, g_error_new(APP_ERROR, APP_ERROR_FAILED, "The pipeline does not start."));
@@ -477,10 +481,6 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   run.pipeline = build(plan->words, error);
   if (!run.pipeline)
     return FALSE;
-  if (!output_begin(plan->output, error)) {
-    gst_object_unref(run.pipeline);
-    return FALSE;
-  }
   run.loop = g_main_loop_new(NULL, FALSE);
   attach(&run);
   tell_muxer(&run);
