@@ -347,6 +347,15 @@ static void add_pad(GPtrArray *words, const MediaStream *stream)
   g_ptr_array_add(words, g_strdup_printf(RECIPE_IN ".%s", stream->pad));
 }
 
+static gboolean is_photograph(const GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  gint rate = 0, per = 1;
+
+  gst_structure_get_fraction(structure, "framerate", &rate, &per);
+  return g_str_has_prefix(gst_structure_get_name(structure), "image/") && rate == 0;
+}
+
 /* From the file's video stream to the frames that the encoder gets. */
 static void add_frames(GPtrArray *words, const Recipe *recipe)
 {
@@ -356,6 +365,9 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
     add(words, CUDA_CAPS, "!", NULL);
   else
     add(words, "videoconvert", "!", NULL);
+  /* A frame that lasts no time is none for players. */
+  if (is_photograph(recipe->media->video->caps))
+    add(words, "imagefreeze", "num-buffers=1", "!", "video/x-raw,framerate=25/1", "!", NULL);
   if (!recipe->stays_on_gpu && g_str_equal(recipe->filter[0], TONEMAP) && recipe->to_sdr)
     add(words, TONEMAP_CAPS, "!", NULL);
   add(words, "queue", FEW_FRAMES, "!", NULL);

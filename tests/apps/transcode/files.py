@@ -57,7 +57,7 @@ def make_clips(directory):
             ("sound.mov", "mov"), ("vfr.mkv", "mkv"), ("vfr.mkv", "mp4"), ("vfr.mp4", "mp4"),
             ("odd.mkv", "mkv"), ("hdr.mp4", "mp4"), ("hdr.mp4", "mkv"),
             ("interlaced.mp4", "mp4"), ("rotated.mp4", "mp4"), ("vp9.webm", "webm"),
-            ("vp8.webm", "webm"), ("styled.mkv", "mkv"), ("photo.jpg", "mkv"),
+            ("vp8.webm", "webm"), ("styled.mkv", "mkv"), ("photo.jpg", "mp4"),
             ("short.mp4", "mp4"), ("raw.avi", "mp4"))
 
 
