@@ -57,6 +57,14 @@ const gchar *app_element_package(const gchar *factory)
   return NULL;
 }
 
+const gchar *app_element_name(GstObject *object)
+{
+  GstElementFactory *factory =
+      GST_IS_ELEMENT(object) ? gst_element_get_factory(GST_ELEMENT(object)) : NULL;
+
+  return factory ? GST_OBJECT_NAME(factory) : GST_OBJECT_NAME(object);
+}
+
 gboolean app_element_exists(const gchar *factory)
 {
   GstElementFactory *found = gst_element_factory_find(factory);

@@ -9,6 +9,9 @@
 /* The Debian package that has the element `factory`; NULL where we do not know. Static. */
 const gchar *app_element_package(const gchar *factory);
 
+/* What kind of element `object` is, such as "cudallf"; of what is no element, its name. Static. */
+const gchar *app_element_name(GstObject *object);
+
 /* TRUE if there is a factory of that name. */
 gboolean app_element_exists(const gchar *factory);
 

@@ -84,6 +84,23 @@ static gboolean check_assignment(GObjectClass *type, const gchar *owner, const g
   return app_property_check(type, owner, name, value, error);
 }
 
+/* Between an element and the next "!" stand no names but those of properties, which blanks may part
+ * from their values. */
+static gboolean check_no_name(const gchar *owner, const GPtrArray *words, guint at, GError **error)
+{
+  const gchar *word = g_ptr_array_index(words, at);
+  const gchar *before = g_ptr_array_index(words, at - 1);
+  const gchar *next = at + 1 < words->len ? g_ptr_array_index(words, at + 1) : "";
+
+  if (!is_element_name(word) || next[0] == '=' || g_str_has_suffix(before, "="))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "\"%s\" after %s is no property=value. Another element stands behind a \"!\": "
+              "\"cudallf alpha=0.4 ! cudablockavg\".",
+              word, owner);
+  return FALSE;
+}
+
 /* What gst_parse_launch() would complain about without saying what is allowed, or not at all. Words
  * that are no plain "element property=value" are left to it. */
 static gboolean check_words(const GPtrArray *words, GError **error)
@@ -110,7 +127,7 @@ static gboolean check_words(const GPtrArray *words, GError **error)
       if (good)
         type = G_OBJECT_GET_CLASS(gst_object_ref_sink(element));
     } else if (!first && type) {
-      good = check_assignment(type, owner, word, error);
+      good = check_no_name(owner, words, i, error) && check_assignment(type, owner, word, error);
     }
     first = FALSE;
   }
@@ -151,17 +168,25 @@ static void explain(const gchar *description, const GError *parse, const gchar *
                 description, parse->message);
 }
 
-static gboolean has_ghost_pads(GstElement *bin, const gchar *description, GError **error)
+static gboolean has_pictures(GstElement *bin, const gchar *name)
 {
-  g_autoptr(GstPad) sink = gst_element_get_static_pad(bin, "sink");
-  g_autoptr(GstPad) source = gst_element_get_static_pad(bin, "src");
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(bin, name);
+  g_autoptr(GstCaps) possible = pad ? gst_pad_query_caps(pad, NULL) : gst_caps_new_empty();
+  g_autoptr(GstCaps) pictures = gst_caps_from_string("video/x-raw(ANY)");
 
-  if (sink && source)
+  return gst_caps_can_intersect(possible, pictures);
+}
+
+static gboolean is_chain(GstElement *bin, const gchar *description, GError **error)
+{
+  const gboolean takes = has_pictures(bin, "sink");
+
+  if (takes && has_pictures(bin, "src"))
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "Nothing goes %s the filter \"%s\": it must be a chain that takes video and gives "
-              "video, without a source or a sink.",
-              sink ? "out of" : "into", description);
+              "No pictures go %s the filter \"%s\": it must be a chain that takes raw video and "
+              "gives raw video, without a source, a sink or a codec.",
+              takes ? "out of" : "into", description);
   return FALSE;
 }
 
@@ -185,7 +210,7 @@ GstElement *app_filter_new(const gchar *description, GError **error)
     if (bin)
       gst_object_unref(gst_object_ref_sink(bin));
     bin = NULL;
-  } else if (!has_ghost_pads(bin, description, error)) {
+  } else if (!is_chain(bin, description, error)) {
     gst_object_unref(gst_object_ref_sink(bin));
     bin = NULL;
   }

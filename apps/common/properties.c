@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "properties.h"
 
+#include "elements.h"
 #include "error.h"
 
 static gchar *list_enum(GParamSpec *spec)
@@ -49,6 +50,8 @@ gchar *app_property_allowed(GParamSpec *spec)
     return list_enum(spec);
   if (G_IS_PARAM_SPEC_FLAGS(spec))
     return list_flags(spec);
+  if (spec->value_type == GST_TYPE_ARRAY)
+    return g_strdup("a list such as \"<1,2,1>\"");
   return g_strdup_printf("a %s", g_type_name(spec->value_type));
 }
 
@@ -106,18 +109,12 @@ gboolean app_property_check(GObjectClass *type, const gchar *owner, const gchar 
   return TRUE;
 }
 
-static const gchar *factory_name(GstElement *element)
-{
-  const GstElementFactory *factory = gst_element_get_factory(element);
-
-  return factory ? GST_OBJECT_NAME(factory) : GST_OBJECT_NAME(element);
-}
-
 gboolean app_property_set(GstElement *element, const gchar *name, const gchar *text, GError **error)
 {
   GValue value = G_VALUE_INIT;
 
-  if (!read_property(G_OBJECT_GET_CLASS(element), factory_name(element), name, text, &value, error))
+  if (!read_property(G_OBJECT_GET_CLASS(element), app_element_name(GST_OBJECT(element)), name, text,
+                     &value, error))
     return FALSE;
   g_object_set_property(G_OBJECT(element), name, &value);
   g_value_unset(&value);
@@ -135,6 +132,18 @@ static gchar *enum_nick(const GValue *value)
   return nick;
 }
 
+/* The shortest that is read as this number again, such as 0.3; gst_value_serialize() writes
+ * 0.29999999999999999. */
+static gchar *write_double(gdouble number)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd(text, sizeof(text), "%.15g", number);
+  if (g_ascii_strtod(text, NULL) != number)
+    g_ascii_dtostr(text, sizeof(text), number);
+  return g_strdup(text);
+}
+
 gchar *app_property_get(GstElement *element, const gchar *name)
 {
   GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
@@ -147,6 +156,8 @@ gchar *app_property_get(GstElement *element, const gchar *name)
   g_object_get_property(G_OBJECT(element), name, &value);
   if (G_VALUE_HOLDS_ENUM(&value))
     text = enum_nick(&value);
+  else if (G_VALUE_HOLDS_DOUBLE(&value))
+    text = write_double(g_value_get_double(&value));
   else if (G_VALUE_HOLDS_STRING(&value)) /* which gst_value_serialize() would quote */
     text = g_strdup(g_value_get_string(&value) ? g_value_get_string(&value) : "");
   else

@@ -81,9 +81,10 @@ static void stop_by_signal(gpointer data)
 static void input_has_ended(const gchar *reason, gboolean failed, gpointer data)
 {
   Relay *relay = data;
+  g_autofree gchar *text = g_strdup_printf("%s: %s", relay->options.from->shown, reason);
 
   if (failed)
-    relay_event_error(&relay->options, reason);
+    relay_event_error(&relay->options, text);
   drain(relay, reason, failed ? APP_EXIT_FAILED : APP_EXIT_OK);
 }
 
@@ -196,6 +197,8 @@ int main(int argc, char **argv)
 
   setlocale(LC_ALL, "");
   setlocale(LC_NUMERIC, "C");
+  /* Who reads what is said may go: the video goes on. */
+  signal(SIGPIPE, SIG_IGN);
   g_set_prgname("cudafilters-relay");
   result = relay_options_read(&relay.options, argc, argv, &error);
   if (result == RELAY_OPTIONS_WRONG)

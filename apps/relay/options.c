@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "options.h"
 
+#include <glib/gstdio.h>
+
 #include "apps/common/error.h"
 
 #define HELP                                                                                       \
@@ -96,6 +98,18 @@ static gboolean check_number(const gchar *option, gdouble value, gdouble least, 
   return FALSE;
 }
 
+/* A file would be emptied before it is read. */
+static gboolean check_files(const RelayUri *from, const RelayUri *to, GError **error)
+{
+  GStatBuf in, out;
+
+  if (from->scheme != RELAY_FILE || to->scheme != RELAY_FILE || g_stat(from->place, &in) != 0 ||
+      g_stat(to->place, &out) != 0 || in.st_ino != out.st_ino || in.st_dev != out.st_dev)
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.", to->place);
+  return FALSE;
+}
+
 static gboolean take_over(RelayOptions *options, Raw *raw, GError **error)
 {
   if (!raw->from || !raw->to) {
@@ -113,7 +127,7 @@ static gboolean take_over(RelayOptions *options, Raw *raw, GError **error)
     return FALSE;
   options->from = relay_uri_parse(raw->from, RELAY_FROM, error);
   options->to = options->from ? relay_uri_parse(raw->to, RELAY_TO, error) : NULL;
-  if (!options->to)
+  if (!options->to || !check_files(options->from, options->to, error))
     return FALSE;
   options->filter = g_strdup(raw->filter ? raw->filter : "");
   options->repeat = raw->repeat;

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <gst/video/video.h>
+#include <netdb.h>
 
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
@@ -115,11 +116,27 @@ static gboolean make_srt(Making *making, RelayOutput *output, GError **error)
   return TRUE;
 }
 
+/* udpsink sends to a host of which it finds no address without a word. */
+static gboolean check_host(const RelayUri *uri, GError **error)
+{
+  struct addrinfo *addresses = NULL;
+  const gint problem = getaddrinfo(uri->host, NULL, NULL, &addresses);
+
+  if (problem == 0) {
+    freeaddrinfo(addresses);
+    return TRUE;
+  }
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+              "%s: no address of the host \"%s\" is found (%s).", uri->shown, uri->host,
+              gai_strerror(problem));
+  return FALSE;
+}
+
 static gboolean make_rtp(Making *making, RelayOutput *output, GError **error)
 {
   GstElement *payloader, *sink;
 
-  if (!append_encoder(making, output, RELAY_FIT_EVEN, error))
+  if (!check_host(making->uri, error) || !append_encoder(making, output, RELAY_FIT_EVEN, error))
     return FALSE;
   payloader = append_new(making, "rtph264pay", "for rtp:", error);
   sink = payloader ? append_new(making, "udpsink", "for rtp:", error) : NULL;

@@ -266,6 +266,9 @@ RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **
   question = scheme->options ? strchr(rest, '?') : NULL;
   place = question ? g_strndup(rest, question - rest) : g_strdup(rest);
   uri->place = g_uri_unescape_string(place, NULL);
+  /* "100 % sharp.mp4": names of files may have a percent sign that begins nothing. */
+  if (!uri->place && scheme->place == PLACE_PATH)
+    uri->place = g_strdup(place);
   if (!uri->place || !read_place(uri, scheme, slashes, direction)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
                 "\"%s\" is no complete address. One looks like this: %s", text, scheme->example);

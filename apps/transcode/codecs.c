@@ -5,6 +5,7 @@
 #include "apps/common/error.h"
 #include "apps/common/properties.h"
 
+#include <gst/pbutils/pbutils.h>
 #include <gst/video/video.h>
 
 typedef struct {
@@ -74,6 +75,11 @@ static const Codec *codec_of(const GstCaps *caps)
   return NULL;
 }
 
+gboolean codec_tells_pictures(const GstCaps *caps)
+{
+  return codec_of(caps) != NULL;
+}
+
 static gboolean factory_takes(const gchar *name, const GstCaps *caps)
 {
   GstElementFactory *factory = gst_element_factory_find(name);
@@ -95,12 +101,13 @@ static gchar *find_gpu_decoder(const Codec *codec, const GstCaps *caps)
   return NULL;
 }
 
-/* Decoders of hardware that are not ours may keep pictures where no filter finds them. */
-static gchar *find_cpu_decoder(const GstCaps *caps)
+/* Of those for this media, or NULL. Decoders of hardware that are not ours may keep pictures where
+ * no filter finds them. */
+static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType media)
 {
-  GList *all = gst_element_factory_list_get_elements(
-      GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO, GST_RANK_MARGINAL);
-  GList *fitting = gst_element_factory_list_filter(all, caps, GST_PAD_SINK, FALSE);
+  GList *all = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER | media,
+                                                     GST_RANK_MARGINAL);
+  GList *fitting = gst_element_factory_list_filter(all, caps, GST_PAD_SINK, TRUE);
   gchar *found = NULL;
 
   fitting = g_list_sort(fitting, gst_plugin_feature_rank_compare_func);
@@ -115,10 +122,25 @@ static gchar *find_cpu_decoder(const GstCaps *caps)
   return found;
 }
 
+/* Its name or, of one that GStreamer has no name for, all that the file says. */
+static gchar *describe_codec(const GstCaps *caps)
+{
+  gchar *name = gst_pb_utils_get_codec_description(caps);
+  g_autoptr(GstCaps) rest = NULL;
+
+  if (!gst_structure_has_name(gst_caps_get_structure(caps, 0), name))
+    return name;
+  g_free(name);
+  rest = gst_caps_copy(caps);
+  gst_structure_remove_fields(gst_caps_get_structure(rest, 0), "width", "height", "framerate",
+                              "pixel-aspect-ratio", NULL);
+  return gst_caps_to_string(rest);
+}
+
 gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
 {
   const Codec *codec = codec_of(caps);
-  g_autofree gchar *description = NULL;
+  g_autofree gchar *description = describe_codec(caps);
 
   if (gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw"))
     decoder->factory = g_strdup("identity");
@@ -126,55 +148,48 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
     decoder->factory = find_gpu_decoder(codec, caps);
   decoder->gpu = decoder->factory && codec;
   if (!decoder->factory)
-    decoder->factory = find_cpu_decoder(caps);
+    decoder->factory = find_cpu_decoder(caps, GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO);
+  if (!decoder->factory)
+    decoder->factory = find_cpu_decoder(caps, GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE);
   if (decoder->factory)
     return TRUE;
-  description = gst_caps_to_string(caps);
   g_set_error(error, APP_ERROR, APP_ERROR_MISSING,
               "Nothing installed decodes %s. Most decoders are in Debian's package "
               "gstreamer1.0-libav.",
-              codec ? codec->title : description);
+              description);
   return FALSE;
 }
 
-Pictures pictures_of(const GstCaps *caps)
-{
-  const GstStructure *structure = gst_caps_get_structure(caps, 0);
-  const gchar *interlace = gst_structure_get_string(structure, "interlace-mode");
-  const gchar *chroma = gst_structure_get_string(structure, "chroma-format");
-  const gchar *profile = gst_structure_get_string(structure, "profile");
-  Pictures pictures = {.depth = 8};
-
-  if (!gst_structure_get_uint(structure, "bit-depth-luma", &pictures.depth) && profile &&
-      (g_str_equal(profile, "2") || g_str_equal(profile, "3") || strstr(profile, "10")))
-    pictures.depth = 10;
-  pictures.chroma = chroma && !g_str_equal(chroma, "4:2:0") && !g_str_equal(chroma, "4:0:0");
-  pictures.interlaced = interlace && !g_str_equal(interlace, "progressive");
-  return pictures;
-}
-
-/* TRUE if the element takes system memory pictures with at least these bits and this chroma. */
-static gboolean keeps(const gchar *name, guint depth, gboolean chroma)
+/* How many of `depth` bits the element keeps of pictures in system memory with this chroma; 0: it
+ * takes none. */
+static guint kept_depth(const gchar *name, guint depth, gboolean chroma)
 {
   GstElementFactory *factory = gst_element_factory_find(name);
-  guint count;
+  guint count, most = 0;
   const GstVideoFormat *formats = gst_video_formats_raw(&count);
-  gboolean found = FALSE;
 
-  for (guint i = 0; factory && !found && i < count; i++) {
+  for (guint i = 0; factory && i < count; i++) {
     const GstVideoFormatInfo *info = gst_video_format_get_info(formats[i]);
     g_autoptr(GstCaps) caps = NULL;
 
-    if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info) || GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) < depth ||
+    if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info) ||
         (chroma && GST_VIDEO_FORMAT_INFO_W_SUB(info, 1) && GST_VIDEO_FORMAT_INFO_H_SUB(info, 1)))
       continue;
     caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING,
                                GST_VIDEO_FORMAT_INFO_NAME(info), NULL);
-    found = gst_element_factory_can_sink_any_caps(factory, caps);
+    if (gst_element_factory_can_sink_any_caps(factory, caps))
+      most = MAX(most, MIN(depth, GST_VIDEO_FORMAT_INFO_DEPTH(info, 0)));
   }
   if (factory)
     gst_object_unref(factory);
-  return found;
+  return most;
+}
+
+/* TRUE if finer colours than 4:2:0 take none of the bits that are kept. */
+static gboolean keeps_chroma(const gchar *name, const Pictures *pictures)
+{
+  return !pictures->chroma ||
+         kept_depth(name, pictures->depth, TRUE) == kept_depth(name, pictures->depth, FALSE);
 }
 
 static gboolean has_element(const EncoderRow *row)
@@ -182,7 +197,7 @@ static gboolean has_element(const EncoderRow *row)
   return row->gpu ? app_element_works(row->factory) : app_element_exists(row->factory);
 }
 
-/* The best that keeps depth and chroma; else the best that keeps depth; else the best. */
+/* The best of those that keep most bits, and of these preferably one that keeps the chroma. */
 static const EncoderRow *find_encoder(const gchar *codec, const Pictures *pictures)
 {
   const EncoderRow *best = NULL;
@@ -194,8 +209,8 @@ static const EncoderRow *find_encoder(const gchar *codec, const Pictures *pictur
 
     if (!g_str_equal(row->codec, codec) || !has_element(row))
       continue;
-    score = 1 + (keeps(row->factory, pictures->depth, FALSE) ? 2 : 0) +
-            (!pictures->chroma || keeps(row->factory, pictures->depth, TRUE) ? 1 : 0);
+    score = 2 * kept_depth(row->factory, pictures->depth, FALSE) +
+            (keeps_chroma(row->factory, pictures) ? 1 : 0);
     if (score > best_score) {
       best = row;
       best_score = score;
@@ -343,11 +358,16 @@ static gboolean set_from_codec(Encoder *encoder, const Container *container, con
 static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPtrArray *warnings)
 {
   const gchar *factory = encoder->words[0];
+  const guint depth = kept_depth(factory, pictures->depth, FALSE);
 
-  if (!keeps(factory, pictures->depth, FALSE))
-    g_ptr_array_add(warnings, g_strdup_printf("%u bits become fewer: %s takes no more.",
-                                              pictures->depth, factory));
-  else if (pictures->chroma && !keeps(factory, pictures->depth, TRUE))
+  /* None of the codecs has any here: H.265 and VP9 would as two streams, which no encoder makes. */
+  if (pictures->alpha)
+    g_ptr_array_add(warnings,
+                    g_strdup_printf("transparency is left out: %s does not keep it.", factory));
+  if (depth < pictures->depth)
+    g_ptr_array_add(warnings, g_strdup_printf("%u bits become %u: %s takes no more.",
+                                              pictures->depth, depth, factory));
+  if (!keeps_chroma(factory, pictures))
     g_ptr_array_add(warnings,
                     g_strdup_printf("colours become 4:2:0: %s takes no finer ones.", factory));
   if (pictures->interlaced &&

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/gst.h>
+#include "pictures.h"
 
 /* A kind of file that can be written. */
 typedef struct {
@@ -23,6 +23,9 @@ const Container *container_for(const gchar *path, GError **error);
  * muxer's pad template, such as "audio". Caller frees neither. */
 const gchar *container_parser(const Container *container, const GstCaps *caps, const gchar **pad);
 
+/* TRUE if it holds subtitles of SubStation Alpha with their styles. */
+gboolean container_keeps_ssa(const Container *container);
+
 /* A container that holds a stream of `caps`, for advice; NULL if none does. */
 const gchar *container_that_holds(const GstCaps *caps);
 
@@ -35,6 +38,9 @@ typedef struct {
 /* The best decoder for `caps` that opens here, those of a GPU first. FALSE with an error. */
 gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error);
 
+/* TRUE if caps of this kind of stream say which pictures are in it. */
+gboolean codec_tells_pictures(const GstCaps *caps);
+
 /* What encodes. */
 typedef struct {
   const gchar *codec;  /* "h264" */
@@ -42,16 +48,6 @@ typedef struct {
   gchar **words;       /* the element and its properties as gst-launch-1.0 takes them */
   gboolean gpu;        /* it takes pictures in CUDA memory */
 } Encoder;
-
-/* What pictures need of an encoder. */
-typedef struct {
-  guint depth;     /* bits a sample */
-  gboolean chroma; /* finer than 4:2:0 */
-  gboolean interlaced;
-} Pictures;
-
-/* Those of a coded stream. */
-Pictures pictures_of(const GstCaps *caps);
 
 /* The encoder of `pictures` for files of `container`. `wish` is NULL (as the source, whose caps are
  * `source`, or what the container takes), the name of a codec, or an element with its properties.

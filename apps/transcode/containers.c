@@ -112,6 +112,13 @@ const gchar *container_parser(const Container *container, const GstCaps *caps, c
   return *pad ? parser : NULL;
 }
 
+gboolean container_keeps_ssa(const Container *container)
+{
+  g_autoptr(GstCaps) ssa = gst_caps_from_string("application/x-ass; application/x-ssa");
+
+  return find_pad(container, ssa) != NULL;
+}
+
 const gchar *container_that_holds(const GstCaps *caps)
 {
   const gchar *pad;

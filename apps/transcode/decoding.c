@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "decoding.h"
 
-#include "codecs.h"
+#include "pictures.h"
 
 static gint compare_times(gconstpointer a, gconstpointer b, gpointer data)
 {

@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "apps/common/error.h"
+#include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
 #include <errno.h>
@@ -51,14 +52,16 @@ static void print_line(const Recipe *recipe, const Options *options)
 
 static gboolean transcode(const Options *options, GError **error)
 {
+  const Container *container = container_for(options->output, error);
   g_autoptr(Media) media = NULL;
   Recipe recipe;
   gboolean good = TRUE;
 
-  if (!check_output(options, error))
+  if (!container || !check_output(options, error))
     return FALSE;
-  media = media_open(options->input, error);
-  if (!media || !recipe_make(&recipe, media, options, error))
+  /* What gst-launch-1.0 makes of the line that is printed has them as plain text. */
+  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run, error);
+  if (!media || !recipe_make(&recipe, media, container, options, error))
     return FALSE;
   if (options->dry_run)
     print_line(&recipe, options);
@@ -75,6 +78,18 @@ static void clear_new_memory(void)
 #ifdef __GLIBC__
   mallopt(M_PERTURB, 0xff);
 #endif
+}
+
+static void complain(const gchar *message, gboolean json)
+{
+  app_complain(message);
+  if (json) {
+    AppJson *object = app_json_new();
+
+    app_json_string(object, "event", "error");
+    app_json_string(object, "message", message);
+    app_json_print(object, stdout);
+  }
 }
 
 static gint exit_code(const GError *error)
@@ -95,12 +110,14 @@ int main(int argc, char **argv)
   g_set_prgname("cudafilters-transcode");
   /* A file that may not grow is an error of write(), as a disk that is full. */
   signal(SIGXFSZ, SIG_IGN);
+  /* Who reads what is said may go: the file is still wanted. */
+  signal(SIGPIPE, SIG_IGN);
   clear_new_memory();
   gst_init(NULL, NULL);
   if (options_parse(&options, &argc, &argv, &error))
     transcode(&options, &error);
   if (error)
-    app_complain(error->message);
+    complain(error->message, options.json);
   options_clear(&options);
   return exit_code(error);
 }

@@ -3,6 +3,7 @@
 
 #include "boxes.h"
 #include "mkv-result.h"
+#include "subtitles.h"
 
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <gst/pbutils/pbutils.h>
+#include <unistd.h>
 
 /* For files in which a stream, of subtitles perhaps, has nothing for a long time. */
 #define PATIENCE (10 * GST_SECOND)
@@ -235,6 +237,8 @@ static gboolean read_streams(Media *media, GError **error)
   gst_element_link(source, parsebin);
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, source);
+  if (media->keeps_ssa)
+    subtitles_keep_ssa(parsebin);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
   good = read_beginning(&reader, error);
   if (gst_element_query_duration(reader.pipeline, GST_FORMAT_TIME, &duration) && duration > 0)
@@ -287,15 +291,16 @@ static void look_at_container(Media *media)
     media->toc = gst_toc_ref(media->mp4->toc);
 }
 
-Media *media_open(const gchar *path, GError **error)
+Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
 {
   g_autoptr(Media) media = g_new0(Media, 1);
   GStatBuf status;
 
   media->path = g_strdup(path);
+  media->keeps_ssa = keeps_ssa;
   media->streams = g_ptr_array_new_with_free_func(free_stream);
   media->duration = GST_CLOCK_TIME_NONE;
-  if (g_stat(path, &status) != 0) {
+  if (g_stat(path, &status) != 0 || g_access(path, R_OK) != 0) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s.", path,
                 g_strerror(errno));
     return NULL;
@@ -329,6 +334,8 @@ gchar *media_describe(const Media *media, guint index)
 
   if (stream->tags)
     gst_tag_list_get_string(stream->tags, GST_TAG_LANGUAGE_CODE, &language);
+  if (g_strcmp0(language, "und") == 0)
+    g_clear_pointer(&language, g_free);
   text = g_strdup_printf("%s stream %u (%s%s%s)", kinds[stream->kind], index + 1, codec,
                          language ? ", " : "", language ? language : "");
   g_free(language);

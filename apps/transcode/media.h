@@ -38,11 +38,13 @@ typedef struct {
   Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
   guint attachments;        /* fonts and the like */
   gboolean has_cover;       /* a picture among the tags */
+  gboolean keeps_ssa;       /* subtitles of SubStation Alpha stay such, with their styles */
 } Media;
 
-/* Opens `path` and reads its beginning. NULL with an error if there is no such file, it is none
+/* Opens `path` and reads its beginning. Without `keeps_ssa` subtitles of SubStation Alpha are plain
+ * text. NULL with an error if there is no such file, it is none
  * that GStreamer knows, or it has no video. */
-Media *media_open(const gchar *path, GError **error);
+Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error);
 void media_free(Media *media);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Media, media_free)
 

@@ -64,7 +64,7 @@ static void read_track(Reader *reader, const Box *trak)
   const guint8 *data = reader->data;
   Mp4Track track = {.plain = TRUE};
   guint64 scale, duration;
-  Box header, media_header, edits, list;
+  Box header, media_header, handler, edits, list;
 
   if (!box_find(data, trak, "tkhd", &header) || header.end - header.inside < 24 ||
       !box_find_path(data, trak, "mdia/mdhd", &media_header) ||
@@ -72,6 +72,8 @@ static void read_track(Reader *reader, const Box *trak)
     return;
   track.length = to_ns(duration, scale);
   track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
+  if (box_find_path(data, trak, "mdia/hdlr", &handler) && handler.end - handler.inside >= 12)
+    memcpy(track.handler, data + handler.inside + 8, 4);
   if (box_find(data, trak, "edts", &edits) && box_find(data, &edits, "elst", &list)) {
     read_edits(reader, &list, scale, &track);
     if (track.plain)

@@ -13,6 +13,7 @@
 /* A track. Times in ns. */
 typedef struct {
   guint id;
+  gchar handler[5];     /* its kind of media: "vide", "soun", "tmcd" */
   guint64 length;       /* of its media; 0: not known */
   guint64 lead;         /* of it, this much is not played at the beginning */
   guint64 delay;        /* it is played from here on */

@@ -25,6 +25,7 @@
   "  --keep-going      filter what can be decoded of a broken file\n"                              \
   "  --dry-run         print the gst-launch-1.0 line that does it, and end\n"                      \
   "  --json            say everything as JSON objects on stdout, one a line\n"                     \
+  "  --help, --version print what they say, and end\n"                                             \
   "\n"                                                                                             \
   "In parts, on one machine or many:\n"                                                            \
   "  --part K/N        filter part K of N only, into DIR; one that is there stays as it is\n"      \

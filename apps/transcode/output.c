@@ -6,11 +6,39 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 gchar *output_unfinished(const gchar *path)
 {
   return g_strconcat(path, ".part", NULL);
+}
+
+static gint begun = -1; /* the unfinished file, locked */
+
+static void release(void)
+{
+  if (begun >= 0)
+    close(begun);
+  begun = -1;
+}
+
+/* Some file systems know no locks. */
+gboolean output_begin(const gchar *path, GError **error)
+{
+  g_autofree gchar *unfinished = output_unfinished(path);
+
+  begun = g_open(unfinished, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (begun < 0)
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", unfinished,
+                g_strerror(errno));
+  else if (flock(begun, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "\"%s\" is being written by another cudafilters-transcode.", path);
+  else
+    return TRUE;
+  release();
+  return FALSE;
 }
 
 guint64 output_size(const gchar *path)
@@ -40,8 +68,10 @@ gboolean output_commit(const gchar *path, GError **error)
 {
   g_autofree gchar *unfinished = output_unfinished(path);
 
-  if (synchronise(unfinished) && g_rename(unfinished, path) == 0)
+  if (synchronise(unfinished) && g_rename(unfinished, path) == 0) {
+    release();
     return TRUE;
+  }
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
               g_strerror(errno));
   return FALSE;
@@ -51,5 +81,7 @@ void output_discard(const gchar *path)
 {
   g_autofree gchar *unfinished = output_unfinished(path);
 
-  g_unlink(unfinished);
+  if (begun >= 0)
+    g_unlink(unfinished);
+  release();
 }

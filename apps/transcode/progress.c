@@ -69,7 +69,7 @@ static gboolean append_backend(GstElement *element, gpointer data)
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-backend"))
     return FALSE;
   g_object_get(element, "active-backend", &backend, NULL);
-  if (backend)
+  if (backend && !g_str_equal(backend, "none"))
     g_string_append_printf(text, "%s%s on %s", text->len ? ", " : "",
                            GST_OBJECT_NAME(gst_element_get_factory(element)), backend);
   return FALSE;
@@ -177,6 +177,6 @@ void progress_end(const Progress *progress, const gchar *output, guint frames, g
   if (broken > 0)
     app_say("Warning: %u frames of the source are broken or missing, the first at %s.", broken,
             time);
-  app_say("%s: %u frames in %.1f s (%.1f fps), %s", output, frames, seconds,
-          seconds > 0 ? frames / seconds : 0.0, size);
+  app_say("%s: %u %s in %.1f s (%.1f fps), %s", output, frames, frames == 1 ? "frame" : "frames",
+          seconds, seconds > 0 ? frames / seconds : 0.0, size);
 }

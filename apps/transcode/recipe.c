@@ -71,6 +71,15 @@ static gboolean is_tonemap(GstElement *element, gpointer data)
   return factory && g_str_equal(GST_OBJECT_NAME(factory), TONEMAP);
 }
 
+static gboolean turns_by_tag(GstElement *element, gpointer data)
+{
+  gint direction = GST_VIDEO_ORIENTATION_IDENTITY;
+
+  if (GST_IS_VIDEO_DIRECTION(element))
+    g_object_get(element, "video-direction", &direction, NULL);
+  return direction == GST_VIDEO_ORIENTATION_AUTO;
+}
+
 static gboolean find_memory(GstElement *element, gpointer data)
 {
   GstClockTime *longest = data;
@@ -122,6 +131,27 @@ static gboolean describe_filter(Recipe *recipe, const Options *options, GError *
   return TRUE;
 }
 
+/* The program finds its own elements by their names. */
+static gboolean check_names(GstElement *filter, GError **error)
+{
+  static const gchar *const taken[] = {RECIPE_FILE,    RECIPE_IN,    RECIPE_DECODER, RECIPE_FRAMES,
+                                       RECIPE_ENCODER, RECIPE_CODED, RECIPE_MUX,     RECIPE_SINK};
+
+  for (gsize i = 0; i < G_N_ELEMENTS(taken); i++) {
+    g_autoptr(GstElement) found =
+        GST_IS_BIN(filter) ? gst_bin_get_by_name(GST_BIN(filter), taken[i]) : NULL;
+
+    if (found) {
+      g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                  "name=%s in the filter is the name of an element of this program: choose "
+                  "another one.",
+                  taken[i]);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
 /* Checks the filter, and looks whether all of it works in CUDA memory. */
 static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on_gpu,
                             GError **error)
@@ -135,8 +165,13 @@ static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on
   if (!filter)
     return FALSE;
   gst_object_ref_sink(filter);
+  if (!check_names(filter, error)) {
+    gst_object_unref(filter);
+    return FALSE;
+  }
   *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
   app_filter_foreach(filter, find_memory, &recipe->overlap);
+  recipe->is_turned = app_filter_foreach(filter, turns_by_tag, NULL);
   gst_object_unref(filter);
   if (g_shell_parse_argv(recipe->description, NULL, &recipe->filter, &cause))
     return TRUE;
@@ -161,7 +196,7 @@ gchar *recipe_orientation(const Recipe *recipe)
 {
   gchar *orientation = NULL;
 
-  if (recipe->media->video->tags)
+  if (recipe->media->video->tags && !recipe->is_turned)
     gst_tag_list_get_string(recipe->media->video->tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
   if (g_strcmp0(orientation, "rotate-0") == 0)
     g_clear_pointer(&orientation, g_free);
@@ -174,14 +209,14 @@ static void warn_of_other_losses(Recipe *recipe)
   const Media *media = recipe->media;
   g_autofree gchar *orientation = recipe_orientation(recipe);
   const gchar *name = recipe->container->name;
-  gboolean alpha = FALSE;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
-    g_ptr_array_add(recipe->warnings,
-                    g_strdup_printf("the video is to be shown turned (%s), and %s does not say so "
-                                    "here: write an MP4, or put \"videoflip method=automatic\" "
-                                    "into the filter.",
-                                    orientation, name));
+    g_ptr_array_add(
+        recipe->warnings,
+        g_strdup_printf(
+            "the video is to be shown turned (%s), and %s does not say so "
+            "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
+            orientation, name));
   if (media->missing > 0)
     g_ptr_array_add(recipe->warnings,
                     g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
@@ -193,10 +228,6 @@ static void warn_of_other_losses(Recipe *recipe)
     g_ptr_array_add(
         recipe->warnings,
         g_strdup_printf("the cover is left out: %s does not take one here, MP4 does.", name));
-  if (gst_structure_get_boolean(gst_caps_get_structure(media->video->caps, 0), "codec-alpha",
-                                &alpha) &&
-      alpha)
-    g_ptr_array_add(recipe->warnings, g_strdup("transparency is left out."));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);
@@ -207,6 +238,25 @@ static void warn_of_other_losses(Recipe *recipe)
              subtitles_lose_styles(stream, recipe->container->is_quicktime))
       g_ptr_array_add(recipe->warnings,
                       g_strdup_printf("%s comes without styles, such as italics.", what));
+  }
+}
+
+/* Tracks of an MP4 file that the demuxer passes over: timecode, the data of cameras. */
+static void warn_of_unread_tracks(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+
+  for (guint i = 0; media->mp4 && i < media->mp4->tracks->len; i++) {
+    const Mp4Track *track = &g_array_index(media->mp4->tracks, Mp4Track, i);
+    gboolean is_read = track->is_chapters || track->length == 0;
+
+    for (guint j = 0; j < media->streams->len; j++)
+      is_read |= ((const MediaStream *)g_ptr_array_index(media->streams, j))->track == track;
+    if (!is_read)
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("track %u (%s) is left out: GStreamer does not read it.", track->id,
+                          g_str_equal(track->handler, "tmcd") ? "timecode" : track->handler));
   }
 }
 
@@ -239,21 +289,23 @@ static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
   if (hdr->chroma)
     g_ptr_array_add(recipe->warnings,
                     g_strdup("colours become 4:2:0: SDR that HDR becomes has no finer ones."));
-  return (Pictures){.depth = 8, .interlaced = hdr->interlaced};
+  return (Pictures){.depth = 8, .alpha = hdr->alpha, .interlaced = hdr->interlaced};
 }
 
-gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error)
+gboolean recipe_make(Recipe *recipe, const Media *media, const Container *container,
+                     const Options *options, GError **error)
 {
-  Pictures pictures = pictures_of(media->video->caps);
+  Pictures pictures;
   gboolean filter_on_gpu;
 
-  *recipe = (Recipe){.media = media, .warnings = g_ptr_array_new_with_free_func(g_free)};
-  recipe->container = container_for(options->output, error);
-  if (!recipe->container || !read_filter(recipe, options, &filter_on_gpu, error) ||
+  *recipe = (Recipe){
+      .media = media, .container = container, .warnings = g_ptr_array_new_with_free_func(g_free)};
+  if (!read_filter(recipe, options, &filter_on_gpu, error) ||
       !decoder_choose(&recipe->decoder, media->video->caps, error)) {
     recipe_clear(recipe);
     return FALSE;
   }
+  pictures = pictures_look(media, recipe->decoder.factory);
   if (recipe->to_sdr)
     pictures = become_sdr(recipe, &pictures);
   if (!encoder_choose(&recipe->encoder, recipe->container, media->video->caps, &pictures,
@@ -263,6 +315,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options,
   }
   recipe->stays_on_gpu = recipe->decoder.gpu && filter_on_gpu;
   warn_of_lost_streams(recipe);
+  warn_of_unread_tracks(recipe);
   warn_of_other_losses(recipe);
   return TRUE;
 }
@@ -294,6 +347,15 @@ static void add_pad(GPtrArray *words, const MediaStream *stream)
   g_ptr_array_add(words, g_strdup_printf(RECIPE_IN ".%s", stream->pad));
 }
 
+static gboolean is_photograph(const GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  gint rate = 0, per = 1;
+
+  gst_structure_get_fraction(structure, "framerate", &rate, &per);
+  return g_str_has_prefix(gst_structure_get_name(structure), "image/") && rate == 0;
+}
+
 /* From the file's video stream to the frames that the encoder gets. */
 static void add_frames(GPtrArray *words, const Recipe *recipe)
 {
@@ -303,6 +365,9 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
     add(words, CUDA_CAPS, "!", NULL);
   else
     add(words, "videoconvert", "!", NULL);
+  /* A frame that lasts no time is none for players. */
+  if (is_photograph(recipe->media->video->caps))
+    add(words, "imagefreeze", "num-buffers=1", "!", "video/x-raw,framerate=25/1", "!", NULL);
   if (!recipe->stays_on_gpu && g_str_equal(recipe->filter[0], TONEMAP) && recipe->to_sdr)
     add(words, TONEMAP_CAPS, "!", NULL);
   add(words, "queue", FEW_FRAMES, "!", NULL);

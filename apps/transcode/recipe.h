@@ -28,12 +28,14 @@ typedef struct {
   gchar **filter;        /* these words */
   gboolean to_sdr;       /* HDR comes in, and cudatonemap is in the filter */
   gboolean stays_on_gpu; /* from the decoder through the filter */
+  gboolean is_turned;    /* a filter turns pictures as the file says that they are to be shown */
   GstClockTime overlap;  /* filters remember for so long: they need to have seen that much */
   GPtrArray *warnings;   /* gchar *: what is lost */
 } Recipe;
 
 /* Chooses decoder, encoder and memory. FALSE with an error. */
-gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error);
+gboolean recipe_make(Recipe *recipe, const Media *media, const Container *container,
+                     const Options *options, GError **error);
 void recipe_clear(Recipe *recipe);
 
 /* The words (gchar *, without NULL at the end) of the whole pipeline, from the file to `output`. */
@@ -42,7 +44,7 @@ GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
 /* TRUE if a stream other than the video is copied. */
 gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
-/* How the video is to be turned, such as "rotate-90"; NULL: not at all. Caller frees. */
+/* How the new video is to be turned, such as "rotate-90"; NULL: not at all. Caller frees. */
 gchar *recipe_orientation(const Recipe *recipe);
 
 /* From the file to a part: coded video in GStreamer's data protocol. */

@@ -7,6 +7,7 @@
 #include "subtitles.h"
 #include "timeline.h"
 
+#include "apps/common/elements.h"
 #include "apps/common/error.h"
 #include "apps/common/signals.h"
 #include "apps/common/terminal.h"
@@ -127,7 +128,8 @@ static GError *encoder_error(Run *run, const gchar *cause)
                      run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
 }
 
-/* Nothing says which element did not agree. */
+/* Nothing says which element did not agree, and parsebin may say nothing at all: it keeps errors of
+ * a demuxer that it is just starting to itself. */
 static GError *disagreement(Run *run)
 {
   gint width, height;
@@ -161,8 +163,8 @@ static GError *error_of(Run *run, GstMessage *message)
     return encoder_error(run, cause->message);
   if (is_from(message, run->pipeline, RECIPE_MUX))
     return muxer_error(run, cause->message);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
-                     cause->message);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s",
+                     app_element_name(GST_MESSAGE_SRC(message)), cause->message);
 }
 
 static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
@@ -204,8 +206,10 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     break;
   }
   case GST_MESSAGE_APPLICATION:
-    gst_structure_get_uint64(gst_message_get_structure(message), "time", &time);
-    stop(run, broken_error(run, time, "a frame cannot be decoded"));
+    if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
+      stop(run, broken_error(run, time, "a frame cannot be decoded"));
+    else
+      stop(run, disagreement(run));
     break;
   default:
     break;
@@ -265,6 +269,19 @@ static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
                                                                         : GST_PAD_PROBE_OK;
 }
 
+/* Called once gst_parse_launchv() has tried to link the pad. */
+static void check_link(GstElement *in, GstPad *pad, gpointer data)
+{
+  const Run *run = data;
+  g_autofree gchar *name = gst_pad_get_name(pad);
+
+  if (run->plan->packets == 0 && g_str_equal(name, run->recipe->media->video->pad) &&
+      !gst_pad_is_linked(pad))
+    gst_element_post_message(run->pipeline,
+                             gst_message_new_application(GST_OBJECT(run->pipeline),
+                                                         gst_structure_new_empty("not-linked")));
+}
+
 static void attach_source(Run *run)
 {
   const Media *media = run->recipe->media;
@@ -275,6 +292,9 @@ static void attach_source(Run *run)
     return;
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
+  g_signal_connect(in, "pad-added", G_CALLBACK(check_link), run);
+  if (media->keeps_ssa)
+    subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
   subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
@@ -389,17 +409,21 @@ static void tell_muxer(const Run *run)
   }
 }
 
+/* Signals are caught before there is a file that they would leave behind. */
 static void play(Run *run)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
+  GError *problem = NULL;
   AppSignals signals;
   guint ticks;
 
   app_signals_install(&signals, interrupt, run);
   gst_bus_add_watch(bus, take_message, run);
   ticks = g_timeout_add(TICK_MS, tick, run);
-  if (gst_element_set_state(run->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE ||
-      gst_bus_have_pending(bus))
+  if (!output_begin(run->plan->output, &problem))
+    stop(run, problem);
+  else if (gst_element_set_state(run->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE ||
+           gst_bus_have_pending(bus))
     g_main_loop_run(run->loop);
   else
     stop(run, g_error_new(APP_ERROR, APP_ERROR_FAILED, "The pipeline does not start."));

@@ -118,6 +118,19 @@ static void free_attachment(gpointer data, GClosure *closure)
   g_free(data);
 }
 
+static gboolean parse_on(GstElement *parsebin, GstPad *pad, GstCaps *caps, gpointer data)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+
+  return !gst_structure_has_name(structure, "application/x-ass") &&
+         !gst_structure_has_name(structure, "application/x-ssa");
+}
+
+void subtitles_keep_ssa(GstElement *parsebin)
+{
+  g_signal_connect(parsebin, "autoplug-continue", G_CALLBACK(parse_on), NULL);
+}
+
 void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without_tags)
 {
   Attachment *attachment = g_new(Attachment, 1);

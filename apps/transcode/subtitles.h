@@ -7,6 +7,9 @@
 
 #include "media.h"
 
+/* Subtitles of SubStation Alpha leave `parsebin` as they stand in the file, and not as text. */
+void subtitles_keep_ssa(GstElement *parsebin);
+
 /* Undoes the escaping on the text pads that `parsebin` will have. `without_tags`: takes tags such
  * as <i> out too, for files in which they would be shown. */
 void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without_tags);

@@ -194,7 +194,7 @@ def print_tables(report):
               "energy": "millijoules of a frame"}
     for group in GROUPS:
         results = [row for row in report["rows"] if row["group"] == group]
-        if results:
+        if any(figure(result, unit) != "-" for result in results):
             print_table(f"{group}: {titles.get(group, name + ' of a frame (copies)')}", results,
                         unit)
     if report["ladders"]:

@@ -46,9 +46,12 @@ def color(text):
 def parser(version):
     result = Parser(
         prog="cudafilters-anonymize", epilog=EPILOG, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="cudafilters-anonymize IN OUT [OPTION...]\n"
+              "       cudafilters-anonymize IN --detect-only --sidecar FILE [OPTION...]",
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+            prog, max_help_position=26, width=90),
         description="Covers the faces in a video file. Audio, subtitles and timing stay.")
-    result.add_argument("input", metavar="IN")
+    result.add_argument("input", metavar="IN", help="a video file")
     result.add_argument("output", metavar="OUT", nargs="?",
                         help=f"the name ends in {', '.join(containers.MUXERS)}")
     add_mask_options(result.add_argument_group("what covers"))
@@ -72,10 +75,10 @@ def parser(version):
 
 def add_mask_options(group):
     default = mask.Mask()
-    group.add_argument("--mask", choices=mask.MASKS, default=default.kind,
-                       help=f"({default.kind})")
-    group.add_argument("--shape", choices=mask.SHAPES, default=default.shape,
-                       help=f"({default.shape})")
+    group.add_argument("--mask", choices=mask.MASKS, default=default.kind, metavar="KIND",
+                       help=f"{', '.join(mask.MASKS)} ({default.kind})")
+    group.add_argument("--shape", choices=mask.SHAPES, default=default.shape, metavar="SHAPE",
+                       help=f"{', '.join(mask.SHAPES)} ({default.shape})")
     group.add_argument("--expand", type=number(0, 2), default=default.expand, metavar="F",
                        help=f"fraction added on each side ({default.expand})")
     group.add_argument("--feather", type=number(0, 256), default=default.feather, metavar="PIXELS",
@@ -88,14 +91,15 @@ def add_mask_options(group):
                        help=f"blur: sigma as a fraction of a face ({default.sigma_relative})")
     group.add_argument("--fill-color", type=color, default=default.fill_color, metavar="RRGGBB",
                        help="fill (000000)")
-    group.add_argument("--backend", choices=("auto", "cuda", "cpu", "reference"),
-                       default=default.backend, help="of the elements (auto)")
+    group.add_argument("--backend", choices=("auto", "cuda", "cpu", "reference"), metavar="NAME",
+                       default=default.backend, help="of the elements: auto, cuda, cpu (auto)")
 
 
 def add_detection_options(group):
     default = plan.Settings(0)
     group.add_argument("--detector", choices=("auto", "haar", "model"), default="auto",
-                       help="auto: a model where one is found, else haar")
+                       metavar="NAME", help="haar, model, or auto: a model where one is found "
+                       "(auto)")
     group.add_argument("--model", metavar="FILE", help="YuNet's or CenterFace's .onnx")
     group.add_argument("--threshold", type=number(0, 1), metavar="F",
                        help="confidence from which on a detection is a face")
@@ -115,11 +119,10 @@ def add_detection_options(group):
     group.add_argument("--fail-closed", action="store_true",
                        help="cover the whole of frames that are unsure")
     group.add_argument("--check", action="store_true",
-                       help="look at the result too: frames in which the detector still finds a "
-                       "face are covered whole")
+                       help="look at the result too, and cover frames with a face in it whole")
     group.add_argument("--caution", type=number(0, 60), default=default.caution / 1e9,
                        metavar="SECONDS", help="how long frames are unsure after a face was lost "
-                       f"in mid-picture ({default.caution / 1e9:g})")
+                       f"({default.caution / 1e9:g})")
 
 
 def on_signal(*_):

@@ -57,6 +57,11 @@ def template_for(muxer, caps):
     return None
 
 
+def keeps_ssa(path):
+    muxer = Gst.ElementFactory.find(muxer_name(path))
+    return template_for(muxer, Gst.Caps.from_string("application/x-ass")) is not None
+
+
 def is_copied(caps):
     """Or is it data that no container here takes, such as a camera's measurements?"""
     return caps.get_structure(0).get_name().startswith(COPIED)

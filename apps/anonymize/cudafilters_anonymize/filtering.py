@@ -27,7 +27,7 @@ class Filtering:
         self.element = options.mask.element()
         self.encoder, self.encoder_description = options.make_encoder()
         self.muxer = media.make(containers.muxer_name(options.output))
-        self.file = media.File(path, self.use)
+        self.file = media.File(path, self.use, containers.keeps_ssa(options.output))
         sink = media.make("filesink", location=part)
         self.file.add(self.muxer, sink)
         self.put_video()

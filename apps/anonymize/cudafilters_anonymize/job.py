@@ -77,7 +77,10 @@ class Job:
         frames, pictures = self.look()
         self.size = pictures.width, pictures.height
         if self.given:
+            self.given.check_size(self.size)
             self.given.put_into(frames)
+            for doubt in self.given.doubts(self.size):
+                self.told.warn(doubt)
         options = self.options
         settings = plan.Settings(self.threshold, *(round(seconds * 1e9) for seconds in (
             options.before, options.after, options.gap, options.caution)))

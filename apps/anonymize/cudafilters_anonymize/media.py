@@ -48,13 +48,18 @@ def is_video(caps):
     return name.startswith("video/") or name == "image/jpeg"
 
 
+def is_ssa(caps):
+    return caps.get_structure(0).get_name() in ("application/x-ass", "application/x-ssa")
+
+
 class File:
     """A file's streams, unpacked and parsed. The first video goes to where put_video() says;
     `use(pad, caps, number)` sees each stream as it appears, before anything flows, and links the
     others: number 0 is the first video, later videos count up, and None is any other stream.
+    keeps_ssa: subtitles of SubStation Alpha stay such, and do not become plain text.
     is_turned: the first video's pictures do not lie upright in the file."""
 
-    def __init__(self, path, use):
+    def __init__(self, path, use, keeps_ssa=False):
         self.use = use
         self.video = None  # the pad that takes the first one
         self.videos = 0
@@ -68,6 +73,8 @@ class File:
         source.link(parser)
         parser.connect("pad-added", self.guarded(self.on_pad, "a stream cannot be taken"))
         parser.connect("deep-element-added", self.on_element)
+        if keeps_ssa:
+            parser.connect("autoplug-continue", lambda *arguments: not is_ssa(arguments[-1]))
 
     def on_element(self, _, __, element):
         if element.get_factory().get_name() == "matroskademux":

@@ -67,11 +67,13 @@ class Row:
 
 
 class Detections:
-    """What a file says. threshold: that of the run that wrote it, or None."""
+    """What a file says. threshold, and size of the pictures: those of the run that wrote it, or
+    None."""
 
     def __init__(self, path):
         self.path = path
         self.threshold = None
+        self.size = None
         try:
             with open(path, encoding="utf-8-sig", newline="") as file:
                 text = file.read()
@@ -106,6 +108,7 @@ class Detections:
                 raise Problem(f"{self.path} is of version {content.get('version')}; this program "
                               f"reads {VERSION}", USAGE)
             self.threshold = float(content["detector"]["threshold"])
+            self.size = int(content["input"]["width"]), int(content["input"]["height"])
         rows = content.get("frames", content.get("detections")) if isinstance(
             content, dict) else content
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -118,6 +121,21 @@ class Detections:
                     yield Row(where, {**row, **one})
             else:
                 yield Row(where, row)
+
+    def check_size(self, size):
+        if self.size and self.size != size:
+            raise Problem("{} is about pictures of {}x{}, and these are of {}x{}; is it of another "
+                          "video?".format(self.path, *self.size, *size), USAGE)
+
+    def doubts(self, size):
+        """A sentence for each thing that is allowed, but looks like a mistake."""
+        if not self.rows:
+            yield f"{self.path} has no detections: nothing is covered"
+        outside = [row for row in self.rows if not row.detection.box.within(*size)]
+        if outside:
+            yield ("{} of {} detections lie outside of the pictures of {}x{}, the first of them in "
+                   "{}: are they of larger pictures?".format(len(outside), len(self.rows), *size,
+                                                              outside[0].where))
 
     def put_into(self, frames):
         """Gives each frame its detections."""

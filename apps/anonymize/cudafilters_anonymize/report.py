@@ -93,10 +93,14 @@ def summary(plan, whole):
     }
 
 
+def number(count, name):
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
 def as_sentences(counts, fail_closed):
-    lines = [f"{counts['frames']} frames, {counts['faces']} faces: {counts['covered']} frames "
-             f"covered, {counts['held']} of them held (a region is no detection of the frame "
-             f"itself), {counts['cautious']} cautious"]
+    lines = [f"{number(counts['frames'], 'frame')}, {number(counts['faces'], 'face')}: "
+             f"{number(counts['covered'], 'frame')} covered, {counts['held']} of them held (a "
+             f"region is no detection of the frame itself), {counts['cautious']} cautious"]
     if counts.get("seen_again"):
         lines.append(f"{counts['seen_again']} frames in which a face was still found are covered "
                      "whole")

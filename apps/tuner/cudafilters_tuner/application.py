@@ -8,7 +8,7 @@ import sys
 
 from gi.repository import Gdk, Gio, GLib, Gst, Gtk
 
-from . import export, presets, session, tuning as model
+from . import complaints, export, presets, session, tuning as model
 from .source import Place, read_orientation
 from .window import Window
 
@@ -39,18 +39,24 @@ def parse(arguments):
     parser.add_argument("--fresh", action="store_true", help="forget the last session")
     parser.add_argument("--json", action="store_true",
                         help="at the end, print what was tuned as JSON")
-    parser.add_argument("--version", action="version", version=os.environ.get(
-        "CUDAFILTERS_TUNER_VERSION", "unknown"))
+    parser.add_argument("--version", action="version", version="cudafilters-tuner " +
+                        os.environ.get("CUDAFILTERS_TUNER_VERSION", "unknown"))
     return parser.parse_args(arguments)
 
 
-class Application(Gtk.Application):
-    """`notes` is controls.json; `preset_folder` has presets that GStreamer may not find."""
+def first_element(kept):
+    """That of the last session, or else the first; None where there is none."""
+    names = model.elements()
+    return kept["element"] if kept.get("element") in names else next(iter(names), None)
 
-    def __init__(self, arguments, notes, preset_folder):
+
+class Application(Gtk.Application):
+    """`notes` is controls.json; `kept` is of the last session."""
+
+    def __init__(self, arguments, notes, kept):
         super().__init__(application_id="io.github.gst_cuda_filters.Tuner",
                          flags=Gio.ApplicationFlags.NON_UNIQUE)
-        self.arguments, self._notes, self._preset_folder = arguments, notes, preset_folder
+        self.arguments, self._notes, self._kept = arguments, notes, kept
         self.window = None
         self.problem = None
         quits = Gio.SimpleAction.new("quit", None)
@@ -62,9 +68,8 @@ class Application(Gtk.Application):
             self.window.present()
             return
         Gtk.Window.set_default_icon_name(self.get_application_id())
-        presets.find_ours(self._preset_folder)
         read_orientation()
-        kept = {} if self.arguments.fresh else session.read()
+        kept = self._kept
         tuning = model.Tuning(self._notes)
         tuning.keep(kept.get("values", {}))
         self.window = Window(self, tuning)
@@ -84,9 +89,7 @@ class Application(Gtk.Application):
 
     def _start(self, kept):
         window, tuning = self.window, self.window.tuning
-        names = model.elements()
-        wanted = self.arguments.element or kept.get("element")
-        tuning.choose(wanted if wanted in names else names[0])
+        tuning.choose(self.arguments.element or first_element(kept))
         if self.arguments.preset:
             window.load_preset(self.arguments.preset)
         tuning.set_texts(dict(setting.split("=", 1) for setting in self.arguments.set))
@@ -127,31 +130,15 @@ class Application(Gtk.Application):
                           "gst-launch": export.as_launch(tuning.name, changed, tuning.place)}))
 
 
-def complaint(arguments):
-    """What is wrong with the command line, in one sentence, or None."""
-    names = model.elements()
-    if not names:
-        return ("GStreamer has none of the filters: install gst-cuda-filters, or set "
-                "GST_PLUGIN_PATH to the folder of libgstcudafilters.so")
-    if arguments.element and arguments.element not in names:
-        return f"there is no filter {arguments.element}; there are: {', '.join(names)}"
-    for setting in arguments.set:
-        if "=" not in setting:
-            return f"--set {setting}: NAME=VALUE is wanted, such as alpha=0.4"
-    source = arguments.source
-    if source and not Gst.uri_is_valid(source) and source.partition(":")[0] not in (
-            "camera", "test") and not os.path.exists(source):
-        return f"there is no file {source}"
-    return None
-
-
 def main(notes, preset_folder, arguments=None):
     arguments = parse(arguments)
     Gst.init(None)
-    wrong = complaint(arguments)
+    presets.find_ours(preset_folder)
+    kept = {} if arguments.fresh else session.read()
+    wrong = complaints.about(arguments, first_element(kept))
     if not wrong and not Gdk.Display.get_default():
         wrong = "no display can be opened: DISPLAY or WAYLAND_DISPLAY has to name one"
     if wrong:
         print(f"cudafilters-tuner: {wrong}", file=sys.stderr)
         return 2
-    return Application(arguments, notes, preset_folder).run(None)
+    return Application(arguments, notes, kept).run(None)

@@ -78,6 +78,11 @@ def _choices(element, spec, kind):
     return tuple((value.value_nick, value.value_name) for value in members)
 
 
+def choices_of(element, name):
+    """The nicks that a property of any element takes."""
+    return [nick for nick, _ in _choices(element, element.find_property(name), "choice")]
+
+
 def _make(element, spec, note):
     kind = _kind(spec)
     numeric = kind in ("number", "whole")

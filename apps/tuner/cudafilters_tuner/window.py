@@ -317,7 +317,7 @@ class Window(Gtk.ApplicationWindow):
         parts = []
         if info:
             parts.append(f"{info.width}x{info.height} {info.finfo.name}")
-        if backend:
+        if info and backend:
             parts.append(f"{backend} ({algorithm})")
             parts.append(_("{last:.1f} ms a frame, {average:.1f} on average").format(
                 last=last, average=average))

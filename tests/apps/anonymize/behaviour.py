@@ -100,6 +100,19 @@ def check_detections(tap, place):
             ("far away", f"{HEADER}\n0,1,-2e9,9,9\n", "line 2 has -2e+09 for y")):
         boxes = place.write("bad.csv", text)
         check_refusal(tap, place, f"detections: {title}", wanted, place.anonymize(boxes=boxes))
+    for title, text, wanted in (
+            ("none at all", f"{HEADER}\n", "nothing is covered"),
+            ("larger pictures", f"{HEADER}\n0,900,90,80,80\n", "1 of 1 detections lie outside")):
+        process = files.anonymize("--detect-only", "--overwrite", "--sidecar",
+                                  place.folder / "side.json", "--detections",
+                                  place.write("odd.csv", text), place.video)
+        tap.check(process.returncode == 0 and wanted in process.stderr,
+                  f"detections of {title}: a warning", process.stderr)
+    sidecar = json.loads((place.folder / "side.json").read_text())
+    sidecar["input"]["width"] *= 2
+    boxes = place.write("other.json", json.dumps(sidecar))
+    check_refusal(tap, place, "a sidecar of pictures of another size", "is it of another video?",
+                  place.anonymize(boxes=boxes))
     same = []
     for text in (f"{HEADER},confidence\n3,100,90,80,80,0.9\n",
                  "t,left,top,w,h,score\n0.121,100,90,80,80,0.9\n",

@@ -105,9 +105,13 @@ def check_containers(tap, source):
     sounds = "-i", source.path("one.wav"), "-i", source.path("two.wav")
     files.ffmpeg("-i", plain, *sounds, "-i", source.path("words.srt"), "-i",
                  source.path("chapters.txt"), "-map", "0:v", "-map", "1", "-map", "2", "-map", "3",
-                 "-map_chapters", "4", "-c:v", "copy", "-c:a:0", "libopus", "-c:a:1", "flac",
-                 "-c:s", "srt", source.path("all.mkv"))
+                 "-map", "3", "-map_chapters", "4", "-c:v", "copy", "-c:a:0", "libopus", "-c:a:1",
+                 "flac", "-c:s:0", "srt", "-c:s:1", "ass", source.path("all.mkv"))
     check_kept(tap, source, "all.mkv", "all-out.mkv", audio=2, subtitles=True)
+    styled = [files.packets(source.path(name), "s:1") for name in ("all.mkv", "all-out.mkv")]
+    codec = files.streams(source.path("all-out.mkv"))[-1]
+    tap.check(styled[0] == styled[1] != [] and codec == ("ass", "subtitle"),
+              "subtitles with their styles", f"{styled} {codec}")
     chapters = [files.probe(source.path(name), "-show_entries", "chapter=start_time,end_time:"
                             "chapter_tags=title", "-of", "csv=p=0")
                 for name in ("all.mkv", "all-out.mkv")]

@@ -49,13 +49,17 @@ WRONG = (
     (("--from", "v4l2:", "--to", "test:"), 2, "/dev/video0"),
     (("--from", "file:/nowhere/a.mp4", "--to", "test:"), 2, "no file"),
     (("--from", "test:", "--to", "file:/tmp/a.xyz"), 2, ".mkv"),
+    (("--from", "file:100 % sharp.mp4", "--to", "test:"), 2, 'no file "100 % sharp.mp4"'),
+    (("--from", f"file:{MAN_PAGE}", "--to", f"file:{MAN_PAGE}"), 2, "the file that is read"),
+    (("--from", f"file:{MAN_PAGE}", "--to", "test:", "--once"), 1, f"file:{MAN_PAGE}: "),
+    (("--from", "test:", "--to", "rtp://nosuch.invalid:5004"), 1, '"nosuch.invalid"'),
     ((*TEST, "--filter", "cudallf alpha=99"), 2, "0.05 to 10"),
     ((*TEST, "--filter", "cudallf alfa=0.4"), 2, 'no property "alfa"'),
     ((*TEST, "--filter", "cudablockavg mode=middle"), 2, "average"),
     ((*TEST, "--filter", "cudablockavg roi-hold=-1"), 2, "from 0 to"),
     ((*TEST, "--filter", "cudallf !"), 2, "cannot be read"),
-    ((*TEST, "--filter", "cudallf ! fakesink"), 2, "Nothing goes out of"),
-    ((*TEST, "--filter", "videotestsrc"), 2, "Nothing goes into"),
+    ((*TEST, "--filter", "cudallf ! fakesink"), 2, "No pictures go out of"),
+    ((*TEST, "--filter", "videotestsrc"), 2, "No pictures go into"),
     ((*TEST, "--filter", "cudallff"), 3, 'no element "cudallff"'),
     ((*TEST, "--filter", "audioconvert"), 2, "raw video"),
     (("--from", "test:", "--to", "file:/nowhere/a.mkv"), 1, "/nowhere/a.mkv"),
@@ -172,6 +176,13 @@ def check_signals(tap):
         program.wait_for("stats")
         tap.check(program.stop() == 0 and not relay.find_leaks(program),
                   f"{sink}: SIGINT ends it, and nothing is left", str(program))
+    with subprocess.Popen([relay.PROGRAM, "--from", "test:?frames=60", "--to", "test:", "--json",
+                           "--stats", "0.1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as program:
+        program.stdout.readline()
+        program.stdout.close()
+    tap.check(program.returncode == 0, "it goes on when nobody reads what it says",
+              str(program.returncode))
     for number in (signal.SIGINT, signal.SIGTERM):
         program = Relay("rtp://127.0.0.1:5990", "test:", filter="cudallf")
         program.wait_for("start")

@@ -121,7 +121,7 @@ def check_properties(tap):
     program.say("regions 1,2,30,40;5,6,7,8")
     text = program.wait_for("property")
     status = program.stop()
-    tap.check(status == 0 and first and float(first["value"]) == 0.7 and second and
+    tap.check(status == 0 and first and first["value"] == "0.7" and second and
               float(second["value"]) == 3.5, "properties are set by lines on standard input",
               str(program))
     tap.check(refused and "0.05 to 10" in refused["message"] and kept and

@@ -45,12 +45,19 @@ def make_clips(directory):
                  "rotate=90", str(directory / "rotated.mp4"))
     make(directory / "vp9.webm", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8",
          "-c:a", "libopus", size="160x90", inputs=AAC)
+    make(directory / "vp8.webm", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8",
+         size="160x90")
+    make(directory / "styled.mkv", *X264, "-c:s", "ass",
+         inputs=("-i", str(directory / "text.srt")))
+    clips.ffmpeg("-i", str(directory / "vp8.webm"), "-frames:v", "1",
+                 str(directory / "photo.jpg"))
     make(directory / "short.mp4", *X264, "-bf", "2", seconds=0.2)
     make(directory / "raw.avi", "-c:v", "rawvideo", "-pix_fmt", "yuv420p")
     return (("rich.mkv", "mkv"), ("rich.mkv", "mp4"), ("rich.mp4", "mp4"), ("rich.mp4", "mkv"),
             ("sound.mov", "mov"), ("vfr.mkv", "mkv"), ("vfr.mkv", "mp4"), ("vfr.mp4", "mp4"),
             ("odd.mkv", "mkv"), ("hdr.mp4", "mp4"), ("hdr.mp4", "mkv"),
             ("interlaced.mp4", "mp4"), ("rotated.mp4", "mp4"), ("vp9.webm", "webm"),
+            ("vp8.webm", "webm"), ("styled.mkv", "mkv"), ("photo.jpg", "mp4"),
             ("short.mp4", "mp4"), ("raw.avi", "mp4"))
 
 
@@ -112,9 +119,9 @@ def check_rich(tap, title, source, result):
                   f"{title}: subtitles, text and times", f"{texts[0]}\n{texts[1]}")
 
 
-def field(path, *names):
-    stream = clips.streams(path)[0]
-    return [stream.get(name) for name in names]
+def field(path, *names, stream=0):
+    found = clips.streams(path)[stream]
+    return [found.get(name) for name in names]
 
 
 def check_hdr(tap, title, source, result):
@@ -148,7 +155,14 @@ def check_others(tap, title, source, result):
     elif kind == "interlaced":
         tap.check(field(result, "field_order") == field(source, "field_order") == ["tt"],
                   f"{title}: field order", str(field(result, "field_order")))
-    names = ("codec_name", "width", "height", "pix_fmt")[source.suffix == ".avi":]
+    elif kind == "styled":
+        kept = [[field(path, "codec_name", stream=1),
+                 [(packet.pts, packet.md5) for packet in clips.packets(path, "s:0")]]
+                for path in (source, result)]
+        tap.check(kept[0] == kept[1], f"{title}: subtitles with their styles", str(kept))
+    names = ("codec_name", "width", "height", "pix_fmt")
+    if kind in ("raw", "vp8", "photo"):  # become what the file takes, of the same size
+        names = names[1:3]
     tap.check(field(result, *names) == field(source, *names), f"{title}: codec, size and format",
               f"{field(source, *names)} became {field(result, *names)}")
 
@@ -164,6 +178,21 @@ def check_picture(tap, directory):
                              check=False, stdout=subprocess.PIPE).stdout
     tap.check(status == 0 and len(picture) == 320 * 180 and max(picture) - min(picture) <= 3,
               "the filter is applied", said)
+
+
+def check_turned(tap, directory):
+    """Pictures that the filter has turned are not turned once more."""
+    source = directory / "rotated.mp4"
+    status, _, said = transcode(source, directory / "turned.mkv", "--filter", "identity",
+                                "--dry-run")
+    advice = re.search('Warning: the video is to be shown turned.*"(videoflip .*)"', said)
+    tap.check(status == 0 and advice, "Matroska does not turn, and the filter may", said)
+    for name in ("turned.mkv", "turned.mp4"):
+        status, _, said = transcode(source, directory / name, "--filter",
+                                    advice[1] if advice else "identity")
+        tap.check(status == 0 and "Warning" not in said and not rotation(directory / name) and
+                  field(directory / name, "width", "height") == [180, 320],
+                  f"... as in {name}", said)
 
 
 def check_dry_run(tap, directory):
@@ -192,6 +221,7 @@ def run(tap):
                 check_times(tap, title, source, result)
                 check_others(tap, title, source, result)
         check_picture(tap, directory)
+        check_turned(tap, directory)
         check_dry_run(tap, directory)
 
 

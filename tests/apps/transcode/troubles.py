@@ -97,6 +97,25 @@ def check_signals(tap, directory, source):
                   f"{process.returncode} {leftovers(directory)}\n{said}")
 
 
+def check_company(tap, directory, source):
+    """Two write the same file; who reads what is said goes away."""
+    result = directory / "out.mkv"
+    words = [clips.PROGRAM, str(source), str(result), "--json", "--filter",
+             "identity sleep-time=30000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as first:
+        first.stdout.readline()
+        first.stdout.close()
+        while not (directory / "out.mkv.part").exists() and first.poll() is None:
+            time.sleep(0.02)
+        status, _, said = transcode(source, result, "--filter", "identity")
+        tap.check(status == 1 and "written by another" in said, "a second one for the same file",
+                  said)
+    tap.check(first.returncode == 0 and len(clips.times(result, "v:0")) == 75 and
+              leftovers(directory) == ["out.mkv"], "... and the first, to which nobody listens",
+              f"{first.returncode} {leftovers(directory)}")
+    result.unlink(missing_ok=True)
+
+
 def check_existing(tap, directory, source):
     result = directory / "there.mkv"
     result.write_text("precious")
@@ -120,6 +139,11 @@ def check_arguments(tap, directory, source):
         ("no such element", 3, 'no element "nosuch"', "--filter", "nosuch"),
         ("no such property", 2, "cudallf", "--filter", "cudallf alpa=1"),
         ("a value out of range", 2, "0.05", "--filter", "cudallf alpha=99"),
+        ("a property without a value", 2, '"alpha" after cudallf', "--filter", "cudallf alpha"),
+        ("no list", 2, "<1,2,1>", "--filter", "cudasepconv row-kernel=1,2,1"),
+        ("a filter of sound", 2, "No pictures go into", "--filter", "audioconvert"),
+        ("a filter that encodes", 2, "No pictures go out of", "--filter", "x264enc"),
+        ("a name that is taken", 2, "choose another", "--filter", "cudallf name=mux"),
         ("no such quality", 2, r"0 \(best\) to", "--filter", "identity", "--quality", "99"),
         ("a codec that MP4 has not", 2, "h264 h265", "--filter", "identity", "--encoder",
          "vp9"),
@@ -135,6 +159,8 @@ def check_arguments(tap, directory, source):
         check_refused(tap, directory, title, status, pattern, source, result, *words)
     check_refused(tap, directory, "a kind of file that is none", 2, r"\.mkv, \.mp4", source,
                   directory / "out.xyz", "--filter", "identity")
+    check_refused(tap, directory, "a folder that is none", 1, "No such file or directory", source,
+                  directory / "nosuch" / "out.mkv", "--filter", "identity")
     check_refused(tap, directory, "no such file", 1, "No such file", directory / "nosuch.mp4",
                   result, "--filter", "identity")
     check_refused(tap, directory, "a file that is no video", 1, "Cannot read", __file__, result,
@@ -204,13 +230,22 @@ def check_losses(tap, directory, source):
                  "-c", "copy", "-disposition:v:1", "attached_pic", str(directory / "cover.mp4"))
     make(directory / "clear.webm", "-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p", "-cpu-used", "8",
          "-deadline", "realtime", size="64x64", seconds=0.2)
-    for name, result, pattern in (("cover.mp4", "out.mkv", "cover is left out"),
-                                  ("cover.mp4", "out.mp4", None),
-                                  ("clear.webm", "out.webm", "transparency is left out")):
+    for name, pictures in (("clear.mkv", "bgra"), ("fine.mkv", "yuv422p10")):
+        make(directory / name, "-c:v", "ffv1", "-pix_fmt", pictures, size="64x64", seconds=0.2)
+    make(directory / "film.mov", "-c:v", "libx264", "-timecode", "01:00:00:00", seconds=0.2)
+    for name, result, pattern, *words in (
+            ("film.mov", "out.mov", "(timecode) is left out"),
+            ("cover.mp4", "out.mkv", "cover is left out"),
+            ("cover.mp4", "out.mp4", None),
+            ("clear.webm", "out.webm", "transparency is left out"),
+            ("clear.mkv", "out.mp4", "transparency is left out"),
+            ("fine.mkv", "out.mkv", "10 bits become 8", "--encoder", "openh264enc"),
+            ("fine.mkv", "out.mkv", None)):
         status, _, said = transcode(directory / name, directory / result, "--filter", "identity",
-                                    "--dry-run")
-        warns = pattern in said if pattern else "Warning" not in said
-        tap.check(status == 0 and warns, f"{name} to {result}: {pattern or 'no warning'}", said)
+                                    "--dry-run", *words)
+        warnings = re.findall("Warning: (.*)", said)
+        found = pattern in said if pattern else not warnings
+        tap.check(status == 0 and found, f"{name} to {result}: {pattern or 'no warning'}", said)
 
 
 def check_words(tap, directory, source):
@@ -222,6 +257,11 @@ def check_words(tap, directory, source):
     events = [json.loads(line) for line in said.splitlines()]
     tap.check(status == 0 and events[0]["event"] == "start" and events[-1]["event"] == "end" and
               events[0]["decoder"] and events[-1]["frames"] == 75, "--json", said)
+    status, said, _ = transcode(directory / "cut.mp4", directory / "nosuch.mkv", "--filter",
+                                clips.FILTER, "--json")
+    events = [json.loads(line) for line in said.splitlines()]
+    tap.check(status == 4 and events[-1]["event"] == "error" and
+              "bytes are missing" in events[-1]["message"], "--json, of a broken file", said)
     status, _, said = transcode(source, directory / "said.mkv", "--filter", clips.FILTER)
     tap.check(status == 0 and "decoder" in said and "encoder" in said and
               re.search("cudallf on (cpu|cuda)", said) and "\r" not in said,
@@ -243,6 +283,7 @@ def run(tap):
         check_broken(tap, directory, source)
         check_full_disk(tap, directory, source)
         check_signals(tap, directory, source)
+        check_company(tap, directory, source)
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
         check_sizes(tap, directory)

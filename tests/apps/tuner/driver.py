@@ -62,12 +62,14 @@ class Driver:
             gi.require_version(name, version)
         from gi.repository import GLib, Gst
         Gst.init(None)
-        from cudafilters_tuner import application
+        from cudafilters_tuner import application, presets, session
         self.raised = []  # what callbacks raised, which bindings only print
         sys.excepthook = lambda kind, error, trace: self.raised.append(
             "".join(traceback.format_exception(kind, error, trace)))
         self._context = GLib.MainContext.default()
-        self.app = application.Application(application.parse(list(arguments)), NOTES, PRESETS)
+        presets.find_ours(PRESETS)
+        wanted = application.parse(list(arguments))
+        self.app = application.Application(wanted, NOTES, {} if wanted.fresh else session.read())
         self.app.register(None)
         self.app.activate()
         self.window = self.app.window

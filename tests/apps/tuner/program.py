@@ -45,11 +45,18 @@ def run(tap):
     tap.check(done.returncode == 0 and len(done.stdout.splitlines()) <= 24, "--help is one screen",
               done.stdout + done.stderr)
     done = start("--version")
-    tap.check(done.returncode == 0 and done.stdout.strip()[0].isdigit(), "--version", done.stdout)
+    tap.check(done.returncode == 0 and done.stdout.startswith("cudafilters-tuner "),
+              "--version", done.stdout)
     check_refused(tap, "an element that is not there", ["cudanothing", "cudallf"], "-e",
                   "cudanothing")
     check_refused(tap, "a file that is not there", ["/nonexistent.mp4"], "/nonexistent.mp4")
     check_refused(tap, "a setting without a value", ["NAME=VALUE"], "-s", "alpha")
+    for words, expected in ((("-s", "alpha=99"), ["0.05 to 10"]), (("-s", "alpha=x"), ["alpha=x"]),
+                            (("-s", "alhpa=1"), ["alhpa", "alpha"]),
+                            (("-s", "protect=maybe"), ["true or false"]),
+                            (("-p", "nosuch"), ["no preset nosuch", "it has:"]),
+                            (("test:nosuch",), ["nosuch", "smpte"]), (("/",), ["is no file"])):
+        check_refused(tap, f"{words[-1]}", expected, "--fresh", "-e", "cudallf", *words)
     check_refused(tap, "no display", ["display"], env={
         name: value for name, value in os.environ.items() if name != "DISPLAY"})
     with tempfile.TemporaryDirectory() as registry:
