@@ -37,7 +37,20 @@ __device__ inline void mma_f32(float (&sum)[4], const uint32_t (&a)[4], uint32_t
 #endif
 }
 
-/* The same; the compiler may merge products of equal operands. */
+/* sum = a b + start. */
+__device__ inline void mma_f32(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                               const float4 &start)
+{
+#ifdef CF_HAVE_MMA
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%11,%12,%13};"
+      : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(start.x), "f"(start.y),
+        "f"(start.z), "f"(start.w));
+#endif
+}
+
+/* sum += a b; the compiler may merge products of equal operands. */
 __device__ inline void mma_f32(float *sum, const uint32_t *a, const uint32_t *b)
 {
 #ifdef CF_HAVE_MMA

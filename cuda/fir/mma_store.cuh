@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "cuda/common/alpha.cuh"
 #include "cuda/fir/mma_filter.cuh"
 
 namespace cf::fir
@@ -365,22 +366,49 @@ __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, con
     store_opaque_colours(work, strip, job, sums, target);
 }
 
-/* Alpha' of a thread's pixels. */
-__device__ inline void filtered_alphas(const PlaneWork &work, const MmaJob &job,
-                                       const MmaSums &sums, const StoreTarget &target,
-                                       float (&alphas)[8])
+/* Of a thread's pixels alpha', and how far their sums of alpha are from opaque ones'. */
+struct FilteredAlphas {
+  float alpha[8], off[8];
+
+  __device__ FilteredAlphas(const AlphaTransform &weights, const MmaSums &sums)
+  {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      const float sum = sums[PixelIndex(i).fragment][PixelIndex(i).sum];
+
+      alpha[i] = sum * weights.factor;
+      off[i] = fabsf(sum - weights.opaque);
+    }
+  }
+
+  __device__ bool is_opaque(const AlphaTransform &weights, int i) const
+  {
+    return off[i] < weights.tolerance;
+  }
+};
+
+/* Where alpha is not filtered alpha' is the source's, pixels are opaque only if that is, and sums
+ * that will be divided become what AlphaTransform says. */
+__device__ inline void take_source_alphas(const PlaneWork &work, const MmaJob &job,
+                                          const StoreTarget &target, FilteredAlphas &alphas,
+                                          MmaSums (&sums)[4])
 {
   const int x = thread_pixel(target), y = thread_row(target);
+  const AlphaTransform &weights = job.weights;
 
 #pragma unroll
-  for (int i = 0; i < 8; i++)
-    alphas[i] = sums[PixelIndex(i).fragment][PixelIndex(i).sum] * job.weights.factor;
-  if (job.weights.filtered)
-    return;
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const float alpha = (float)source_alpha(work, job.first_colour, x + at.dx, y + at.dy);
+
+    alphas.alpha[i] = alpha;
+    if (alpha < 255.0f)
+      alphas.off[i] = weights.tolerance;
 #pragma unroll
-  for (int i = 0; i < 8; i++)
-    alphas[i] =
-        (float)source_alpha(work, job.first_colour, x + PixelIndex(i).dx, y + PixelIndex(i).dy);
+    for (int c = 0; c < 3 && !alphas.is_opaque(weights, i); c++)
+      sums[c][at.fragment][at.sum] += fmaf(weights.mean[c], sums[3][at.fragment][at.sum],
+                                           weights.offset[c] * alpha_weight(alpha));
+  }
 }
 
 /* Premultiplied sums, the last of alpha. Those of opaque pixels, which may be among them, become
@@ -390,39 +418,35 @@ __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaSt
                                               const StoreTarget &target)
 {
   const AlphaTransform &weights = job.weights;
-  float alphas[8];
-  uint32_t alpha_codes[8], codes[3][2][4];
+  FilteredAlphas alphas(weights, sums[3]);
+  uint32_t codes[3][2][4];
   ThreadPixels pixel;
 
-  filtered_alphas(work, job, sums[3], target, alphas);
+  if (!weights.filtered)
+    take_source_alphas(work, job, target, alphas, sums);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
-    const float sum = sums[3][at.fragment][at.sum];
-    const bool opaque = fabsf(sum - weights.opaque) < weights.tolerance && alphas[i] > 254.0f;
-    const float weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alphas[i]);
+    const float divided = 255.0f * reciprocal_approx(alphas.alpha[i]);
+    const float weight = alphas.is_opaque(weights, i) ? 1.0f : divided;
 
 #pragma unroll
-    for (int c = 0; c < 3; c++) {
-      float &colour = sums[c][at.fragment][at.sum];
-      colour *= weight;
-      if (!weights.filtered && !opaque)
-        colour += fmaf(weights.mean[c], sum * weight, weights.offset[c]);
-    }
-    alpha_codes[i] =
-        __float_as_uint(fmaf(fma_saturate(alphas[i], 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
+    for (int c = 0; c < 3; c++)
+      sums[c][at.fragment][at.sum] *= weight;
   }
   opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
-    const uint32_t packed =
-        pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
-                   codes[2][at.fragment][at.sum], alpha_codes[i], job.first_colour);
+    const float alpha = alphas.alpha[i];
+    const uint32_t alpha_code =
+        __float_as_uint(fmaf(fma_saturate(alpha, 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
+    const uint32_t packed = pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
+                                       codes[2][at.fragment][at.sum], alpha_code, job.first_colour);
 
     /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
      * exact arithmetic, so that the colour counts. */
-    pixel[i >> 1][i & 1] = alphas[i] < 0.25f ? weights.transparent : packed;
+    pixel[i >> 1][i & 1] = alpha < 0.25f ? weights.transparent : packed;
   }
   store_pixels(work, pixel, target);
 }

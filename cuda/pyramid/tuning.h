@@ -18,10 +18,11 @@ constexpr double kFp32LeastSigma = 16.0;
 constexpr double kFp32LeastSigmaGray = 20.0;
 
 /* u8mma: pixels of four channels beyond 10 (taps know which pictures are opaque only when they have
- * read them, and one sigma must not change its rounding from frame to frame); planes from 16 on,
- * where D is no longer 4. */
+ * read them, and one sigma must not change its rounding from frame to frame); planes of bytes from
+ * 16 on, where D is no longer 4, of 10 bits as soon as the pyramid is as accurate as taps. */
 constexpr double kU8LargestTapsSigmaPixels = 10.0;
 constexpr double kU8LeastSigmaPlanes = 16.0;
+constexpr double kU8LeastSigmaWidePlanes = 12.0;
 
 /* --- fp32 --- */
 

@@ -22,14 +22,6 @@ inline bool set_shared_memory_share(void (*kernel)(U8Job), CfStatus *status)
                     "preparing a blur", status);
 }
 
-/* What the sums of a channel are of: what differs from the middle of all codes, since fp16 is the
- * more accurate the smaller the numbers; of alpha that weights, from opaque, whose weight is then
- * exact. */
-__device__ inline float code_centre(const U8Plane &plane, int channel)
-{
-  return channel == plane.alpha ? 255.0f : plane.sample_bytes == 2 ? 512.0f : 128.0f;
-}
-
 /* Where the warps that decimate find what they read: geometry that follows from the bytes of a
  * pixel and from D1. A tile is 16 sums of one row, all bytes of some columns. */
 template <int C, int D> struct DecimateTile {

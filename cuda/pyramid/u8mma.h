@@ -21,6 +21,9 @@ constexpr int kPrefilterTaps = 32;   /* zeros included */
 constexpr int kUpsampleColumns = 32; /* of results that a warp makes at once */
 constexpr int kTilesPerWarp = 2;     /* of 16 fine samples side by side, that a warp decimates to */
 
+/* Of a plane. With D = 4 samples of 10 bits are then within 0.31 codes along an axis. */
+constexpr double kU8LeastSigma = 8.0;
+
 /* What the kernels can do along an axis. */
 constexpr CfPyramidLimits kU8Limits = {
     kU8LeastDecimation, kU8MaxDecimation, kU8MaxDecimation *kU8MaxDecimation2, true, 0.6, 0.0};

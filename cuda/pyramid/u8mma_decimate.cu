@@ -9,7 +9,6 @@
  * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
-#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_load.cuh"
 
 namespace cf::pyramid
@@ -179,20 +178,20 @@ __device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32
 
 /* ---- alpha ---- */
 
-/* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, and 256 alpha. */
+/* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, which with 0 in alpha's
+ * place is 32768 - 128 alpha. */
 struct Weighted {
   uint32_t high, low;
 
   __device__ Weighted(uint32_t pixel, bool alpha_first)
   {
-    const uint32_t mask = alpha_byte(alpha_first);
     const uint32_t alpha = __byte_perm(pixel, 0, alpha_first ? 0x4440 : 0x4443);
     const uint32_t offset = 0x80008000u - 0x00800080u * alpha;
-    const uint32_t even = __byte_perm(pixel, 0, 0x4240) * alpha + offset;
-    const uint32_t odd = __byte_perm(pixel, 0, 0x4341) * alpha + offset;
+    const uint32_t even = __byte_perm(pixel, 0, alpha_first ? 0x4244 : 0x4240) * alpha + offset;
+    const uint32_t odd = __byte_perm(pixel, 0, alpha_first ? 0x4341 : 0x4441) * alpha + offset;
 
-    high = (__byte_perm(even, odd, 0x7351) & ~mask) | (pixel & mask);
-    low = __byte_perm(even, odd, 0x6240) & ~mask;
+    high = __byte_perm(even, odd, 0x7351);
+    low = __byte_perm(even, odd, 0x6240);
   }
 };
 
@@ -230,8 +229,8 @@ struct Centre {
 
     high = (0x6400u + (uint32_t)(sum >> 8)) * 0x10001u;
     low = (0x6400u + (uint32_t)(sum & 255)) * 0x10001u;
-    weighted_start = -one * (alpha ? 255 * 256 : 32768);
-    weighted = 1.0f / (256.0f * (alpha ? 256.0f : 255.0f));
+    weighted_start = -one * (alpha ? 32768 - 128 * 255 : 32768);
+    weighted = 1.0f / (256.0f * (alpha ? -128.0f : 255.0f));
   }
 };
 
@@ -293,7 +292,8 @@ __device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTiles
     for (int i = 0; i < 4; i++)
       some[i % 2] |= sums[t].high[i] | sums[t].low[i];
   }
-  return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
+  return __all_sync(0xffffffffu,
+                    !own || ((plane.alpha == 0 ? some[0] : some[1]) & 0x7fff7fff) == 0);
 }
 
 /* Two numbers as fp16, and 256 times the residuals. */
@@ -308,6 +308,7 @@ __device__ inline uint32_t split_scaled(float &low, float &high)
   return pair;
 }
 
+/* Eight rows at a time, in a loop: to fetch the instructions twice would take longer. */
 template <int D, int N>
 __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&words)[2][N],
                                             const uint4 *taps, const Centre (&centre)[2],
@@ -316,14 +317,15 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
   typedef DecimateTile<4, D> Tile;
   const bool first = plane.alpha == 0;
 
-#pragma unroll
+#pragma unroll 1
   for (int h = 0; h < 2; h++) {
-    int high[kTilesPerWarp][4] = {}, low[kTilesPerWarp][4] = {};
+    const int s = centre[0].weighted_start, u = centre[1].weighted_start;
+    int high[kTilesPerWarp][4] = {}, low[kTilesPerWarp][4] = {{s, s, u, u}, {s, s, u, u}};
 
 #pragma unroll
     for (int c = 0; c < N; c++) {
-      const Weighted a(words[h][c].x, first), b(words[h][c].y, first);
-      const Weighted d(words[h][c].z, first), e(words[h][c].w, first);
+      const uint4 four = h ? words[1][c] : words[0][c];
+      const Weighted a(four.x, first), b(four.y, first), d(four.z, first), e(four.w, first);
 
 #pragma unroll
       for (int t = 0; t < kTilesPerWarp; t++) {
@@ -345,11 +347,14 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
 
 #pragma unroll
         for (int j = 0; j < 2; j++)
-          value[j] =
-              (float)(256 * high[t][2 * i + j] + low[t][2 * i + j] + centre[i].weighted_start) *
-              centre[i].weighted;
-        sums[t].high[2 * h + i] = split_scaled(value[0], value[1]);
-        sums[t].low[2 * h + i] = pack_half2(value[0], value[1]);
+          value[j] = (float)(256 * high[t][2 * i + j] + low[t][2 * i + j]) * centre[i].weighted;
+        const uint32_t halves = split_scaled(value[0], value[1]);
+        const uint32_t residuals = pack_half2(value[0], value[1]);
+
+        sums[t].high[i] = h ? sums[t].high[i] : halves;
+        sums[t].low[i] = h ? sums[t].low[i] : residuals;
+        sums[t].high[2 + i] = halves;
+        sums[t].low[2 + i] = residuals;
       }
     }
   }

@@ -278,8 +278,7 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 
     plane_sigmas(video, p, params, sigma);
     if ((channels != 1 && channels != 2 && channels != 4) ||
-        cf_pyramid_factor(fmin(sigma[0], sigma[1]), format->bits, false, kU8LeastDecimation) <
-            kU8LeastDecimation)
+        fmin(sigma[0], sigma[1]) < kU8LeastSigma)
       return false;
   }
   return true;
@@ -287,9 +286,10 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 
 bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
-  const bool pixels = cf_format_info(video->format)->plane[0].channels == 4;
-  const bool pays =
-      pixels ? params->sigma > kU8LargestTapsSigmaPixels : params->sigma >= kU8LeastSigmaPlanes;
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const double least = format->bits > 8 ? kU8LeastSigmaWidePlanes : kU8LeastSigmaPlanes;
+  const bool pays = format->plane[0].channels == 4 ? params->sigma > kU8LargestTapsSigmaPixels
+                                                   : params->sigma >= least;
 
   return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
 }

@@ -12,6 +12,7 @@
  * precision only the results along rows are rounded to fp16; with alpha they are split too, since
  * then colours are quotients.
  */
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_upsample_rows.cuh"
 
 namespace cf::pyramid
@@ -34,7 +35,7 @@ constexpr int kMostBases = kU8MaxDecimation * kU8MaxDecimation2 / 8;
 /* The tiles that begin with the same two coarse rows. */
 __device__ inline int tiles_of_base(const U8Axis &axis)
 {
-  return axis.factor > 8 ? axis.factor / 8 : 1;
+  return max(axis.factor >> 3, 1);
 }
 
 /* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
@@ -43,11 +44,31 @@ struct SharedWeights {
   uint4 tile[kMostBases][32];
 };
 
+/* Where sums begin, so that they round to codes: they are of what differs from the middle of all
+ * codes, since fp16 is the more accurate the smaller the numbers; of alpha that weights, from
+ * opaque, whose weight is then exact. */
+struct Starts {
+  float4 colour, last; /* four times the same */
+};
+
 template <int C> struct Shared {
   SharedTaps taps;
   SharedCoarse<C> coarse;
   SharedWeights weights;
+
+  /* Twice the same, for even and odd lanes: else the compiler knows that all lanes have the same
+   * numbers, and moves these into the registers of each product anew. */
+  Starts starts[2];
 };
+
+__device__ inline void share_starts(const U8Plane &plane, Starts (&shared)[2])
+{
+  const float middle = kWhole + kLittle + (plane.sample_bytes == 2 ? 512.0f : 128.0f);
+  const float last = plane.alpha < 0 ? middle : kWhole + kLittle + 255.0f;
+
+  if (threadIdx.x < 2)
+    shared[threadIdx.x] = {{middle, middle, middle, middle}, {last, last, last, last}};
+}
 
 __device__ inline void share_weights(const U8Plane &plane, SharedWeights &shared)
 {
@@ -82,25 +103,22 @@ struct AcrossColumns {
   }
 };
 
-/* 16 rows x 8 columns. */
+/* 16 rows x 8 columns, and `start`. */
 template <bool Exact>
 __device__ inline void expand_columns(const AcrossColumns &across, const Middle &middle, int i,
-                                      float (&sum)[4])
+                                      const float4 &start, float (&sum)[4])
 {
   const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
 
-  mma_f32(sum, across.weights, half, half);
-  if (Exact) {
-    const uint32_t residual = across.first ? middle.residual[i][0] : middle.residual[i][1];
-
-    mma_f32(sum, across.weights, residual, residual);
-  }
+  mma_f32(sum, across.weights, half, half, start);
+  if (Exact)
+    mma_f32_k8(sum, across.weights, across.first ? middle.residual[i][0] : middle.residual[i][1]);
 }
 
-/* Four sums, to which kWhole was added, as codes. */
-__device__ inline uint32_t to_bytes(float a, float b, float c, float d)
+/* Four sums, to which kWhole was added, as codes; `order`: where they are in the word. */
+__device__ inline uint32_t to_bytes(float a, float b, float c, float d, uint32_t order)
 {
-  return __byte_perm(pack_half2(a, b), pack_half2(c, d), 0x6420);
+  return __byte_perm(pack_half2(a, b), pack_half2(c, d), order);
 }
 
 /* Two such sums as samples of 10 bits. Clamped, for below 1024 there are halves. */
@@ -113,26 +131,20 @@ __device__ inline uint32_t to_wide_samples(float a, float b, int shift)
   return (as_bits(whole) & 0x03ff03ff) << shift;
 }
 
-/* A pixel's sums, of which alpha weights the colours, as codes. Where the filtered alpha rounds to
- * 0 nothing shows. Rounded in fp32, since what becomes of a colour and its alpha must be what
- * becomes of them elsewhere; ties go up. */
-__device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
+/* A pixel's sums, of which alpha, the last, weights the colours, as codes. Rounded in fp32, since
+ * what becomes of a colour and its alpha must be what becomes of them elsewhere; ties go up. */
+__device__ inline uint32_t unpremultiply_pixel(const float (&sum)[4], uint32_t order)
 {
   constexpr float kTie = 1.0f / 16384, kInteger = 1.5f * (1 << 23);
-  const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
-  const float factor = reciprocal_approx(alpha);
-  uint32_t code[4];
+  const float alpha = sum[3] + 255.0f, factor = reciprocal_approx(alpha);
+  uint32_t code[3];
 
 #pragma unroll
-  for (int c = 0; c < 4; c++) {
-    const float share = c == plane.alpha ? fma_saturate(alpha, 1.0f / 255, kTie / 255)
-                                         : fma_saturate(sum[c], factor, (128.0f + kTie) / 255);
-
-    code[c] = __float_as_uint(fmaf(share, 255.0f, kInteger));
-  }
-  return alpha + kTie < 0.5f ? plane.transparent
-                             : __byte_perm(__byte_perm(code[0], code[1], 0x0040),
-                                           __byte_perm(code[2], code[3], 0x0040), 0x5410);
+  for (int c = 0; c < 3; c++)
+    code[c] = __float_as_uint(
+        fmaf(fma_saturate(sum[c], factor, (128.0f + kTie) / 255), 255.0f, kInteger));
+  return __byte_perm(__byte_perm(code[0], code[1], 0x5410),
+                     __byte_perm(code[2], __float_as_uint(alpha + kTie + kInteger), 0x5410), order);
 }
 
 /* ---- storing ---- */
@@ -150,59 +162,63 @@ template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t 
   }
 }
 
-/* Where a thread's bytes of a tile go, C a pixel: those of its first column, which is number `own`
- * of the warp's. */
+/* Where a thread's bytes of the tiles of a stack go, C a pixel: those of its first column, which is
+ * number `own` of the warp's. */
 template <int C> struct Place {
   const U8Plane &plane;
-  int x, y;
-  bool whole; /* all of the warp's, and words can be stored at once */
+  const int x;
+  const bool whole; /* all of the warp's columns, and words can be stored at once */
+  uint8_t *to;      /* in row g of the next tile */
 
   __device__ Place(const U8Plane &plane, int left, int tile, int own)
-      : plane(plane), x(left + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
+      : plane(plane), x(left + own),
+        whole(plane.destination_vector && left + kUpsampleColumns <= plane.width),
+        to(plane.destination + row_of(tile) * plane.destination_stride + (ptrdiff_t)x * C)
   {
-    whole = plane.destination_vector && left + kUpsampleColumns <= plane.width &&
-            16 * tile >= plane.first && 16 * tile + 16 <= plane.end;
   }
 
-  /* Of rows g and g + 8. */
-  template <int N> __device__ void store(const uint32_t (&word)[2][N]) const
+  __device__ static ptrdiff_t row_of(int tile)
   {
-    uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
+    return 16 * tile + (int)threadIdx.x % 32 / 4;
+  }
 
-    if (whole) {
+  /* Of rows g and g + 8 of the tile. */
+  template <int N> __device__ void store(int tile, const uint32_t (&word)[2][N])
+  {
+    uint8_t *const below = to + 8 * plane.destination_stride;
+
+    if (whole && 16 * tile >= plane.first && 16 * tile + 16 <= plane.end) {
       store_words(to, word[0]);
-      store_words(to + 8 * plane.destination_stride, word[1]);
-      return;
-    }
+      store_words(below, word[1]);
+    } else {
 #pragma unroll
-    for (int r = 0; r < 2; r++) {
-      const bool inside = y + 8 * r >= plane.first && y + 8 * r < plane.end;
-      const int count = inside ? min(4 * N, (plane.width - x) * C) : 0;
+      for (int r = 0; r < 2; r++) {
+        const int y = (int)row_of(tile) + 8 * r;
+        const bool inside = y >= plane.first && y < plane.end;
+        const int count = inside ? min(4 * N, (plane.width - x) * C) : 0;
 
 #pragma unroll
-      for (int i = 0; i < 4 * N; i++) {
-        if (i < count)
-          to[8 * r * plane.destination_stride + i] = (uint8_t)(word[r][i / 4] >> 8 * (i % 4));
+        for (int i = 0; i < 4 * N; i++) {
+          if (i < count)
+            (r ? below : to)[i] = (uint8_t)(word[r][i / 4] >> 8 * (i % 4));
+        }
       }
     }
+    to = below + 8 * plane.destination_stride;
   }
 };
 
-template <int C> struct Centres {
-  float value[C];
+/* Of pixels of four channels alpha is worked on as the last: which channel is number i. */
+__device__ inline int channel_in_order(const U8Plane &plane, int i)
+{
+  return plane.alpha == 0 ? (i + 1) % 4 : i;
+}
 
-  __device__ Centres(const U8Plane &plane)
-  {
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      value[c] = kWhole + kLittle + code_centre(plane, c);
-  }
-};
-
-/* Without weighing: sums of a part's 16 columns in a tile, as samples of `Bytes` bytes. */
+/* Without weighing: sums of a part's 16 columns in a tile, as samples of `Bytes` bytes. `order`: of
+ * bytes of four sums. */
 template <int C, int Bytes>
-__device__ inline void make_words(const Centres<C> &centres, const AcrossColumns &columns,
-                                  const Middle (&middle)[C], int shift,
+__device__ inline void make_words(const Starts &starts, const AcrossColumns &columns,
+                                  const Middle (&middle)[C], int shift, uint32_t order,
                                   uint32_t (&word)[2][C * Bytes])
 {
   constexpr int kSamples = 4 / Bytes; /* of a word */
@@ -211,12 +227,8 @@ __device__ inline void make_words(const Centres<C> &centres, const AcrossColumns
 #pragma unroll
   for (int c = 0; c < C; c++) {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        sum[c][i][j] = centres.value[c];
-      expand_columns<false>(columns, middle[c], i, sum[c][i]);
-    }
+    for (int i = 0; i < 2; i++)
+      expand_columns<false>(columns, middle[c], i, c == 3 ? starts.last : starts.colour, sum[c][i]);
   }
   /* Column k of the four is in half k / 2 of the products. */
 #pragma unroll
@@ -230,54 +242,65 @@ __device__ inline void make_words(const Centres<C> &centres, const AcrossColumns
         value[b] = sum[c][k / 2][2 * r + k % 2];
       }
       if constexpr (Bytes == 1)
-        word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
+        word[r][w] = to_bytes(value[0], value[1], value[2], value[3], order);
       else
         word[r][w] = to_wide_samples(value[0], value[1], shift);
     }
   }
 }
 
+/* Where the filtered alpha rounds to 0 nothing shows. */
 __device__ inline void make_weighted_words(const U8Plane &plane, const AcrossColumns &columns,
-                                           const Middle (&middle)[4], uint32_t (&word)[2][4])
+                                           const Middle (&middle)[4], uint32_t order,
+                                           uint32_t (&word)[2][4])
 {
+  const uint32_t mask = alpha_byte(plane.alpha == 0);
+  uint32_t least = mask; /* alpha */
+
 #pragma unroll
   for (int i = 0; i < 2; i++) {
-    float sum[4][4] = {};
+    float sum[4][4];
 
 #pragma unroll
     for (int c = 0; c < 4; c++)
-      expand_columns<true>(columns, middle[c], i, sum[c]);
+      expand_columns<true>(columns, middle[c], i, make_float4(0.0f, 0.0f, 0.0f, 0.0f), sum[c]);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
-      word[j / 2][2 * i + j % 2] = unpremultiply_pixel(plane, pixel);
+      const uint32_t bytes = unpremultiply_pixel(pixel, order);
+
+      least = min(least, bytes & mask);
+      word[j / 2][2 * i + j % 2] = bytes;
     }
   }
+  if (least > 0)
+    return;
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    if ((word[k / 4][k % 4] & mask) == 0)
+      word[k / 4][k % 4] = plane.transparent;
+  }
 }
 
-/* 0 where two samples of alpha are 255, for which the sums are 0. */
-__device__ inline uint32_t not_opaque(const U8Plane &plane, const Coarse (&coarse)[4], int row)
+/* Which of the 16 coarse rows that a warp has alpha of are not opaque, of which the sums are not 0:
+ * four bits a row. */
+__device__ inline uint64_t rows_with_alpha(const Coarse &alpha)
 {
-  const uint32_t first = coarse[0].row[row].x | coarse[0].row[row].y;
-  const uint32_t last = coarse[3].row[row].x | coarse[3].row[row].y;
-
-  return (plane.alpha == 0 ? first : last) & 0x7fff7fff;
-}
-
-/* Whether all alpha that a tile reads is 255, for which the sums are 0. Only rows with a share
- * count: a band of a picture does not have the others. */
-__device__ inline bool is_opaque(const U8Plane &plane, const Coarse (&coarse)[4], int tile)
-{
-  const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
-  const int before = (int)threadIdx.x % 32 / 4 - (16 * tile >> log2);
-  bool opaque = true;
+  uint32_t rows[2];
 
 #pragma unroll
-  for (int r = 0; r < 2; r++) {
-    if (before + 8 * r >= 0 && before + 8 * r < used)
-      opaque &= not_opaque(plane, coarse, r) == 0;
-  }
-  return __all_sync(0xffffffffu, opaque);
+  for (int r = 0; r < 2; r++)
+    rows[r] = __ballot_sync(0xffffffffu, ((alpha.row[r].x | alpha.row[r].y) & 0x7fff7fff) != 0);
+  return (uint64_t)rows[1] << 32 | rows[0];
+}
+
+/* Whether a tile reads one of them. Only rows with a share count: a band of a picture does not have
+ * the others. */
+__device__ inline bool has_alpha(const U8Plane &plane, uint64_t rows, int tile)
+{
+  const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
+
+  return ((uint32_t)(rows >> 4 * (16 * tile >> log2)) & 0xffffffffu >> (32 - 4 * used)) != 0;
 }
 
 /* 32 columns of planes of one or two channels, from `left` on. */
@@ -288,7 +311,9 @@ __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &
   constexpr int kWords = C * Bytes; /* of four pixels */
   const bool wide = plane.x.factor > 4;
   const int own = (int)threadIdx.x % 4 * (wide ? 8 : 4);
-  const Centres<C> centres(plane);
+  const Starts starts = shared.starts[threadIdx.x % 2];
+  Place<kWords> places[2] = {Place<kWords>(plane, left, stack.first, own),
+                             Place<kWords>(plane, left, stack.first, own + 16)};
   Middle middle[2][C];
 
 #pragma unroll
@@ -304,7 +329,7 @@ __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &
 
 #pragma unroll
     for (int part = 0; part < 2; part++)
-      make_words<C, Bytes>(centres, columns, middle[part], plane.shift, word[part]);
+      make_words<C, Bytes>(starts, columns, middle[part], plane.shift, 0x6420, word[part]);
     if (wide) {
       uint32_t both[2][2 * kWords];
 
@@ -312,10 +337,10 @@ __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &
       for (int i = 0; i < 4 * kWords; i++)
         both[i / (2 * kWords)][i % (2 * kWords)] =
             word[i / kWords % 2][i / (2 * kWords)][i % kWords];
-      Place<kWords>(plane, left, tile, own).store(both);
+      places[0].store(tile, both);
     } else {
-      Place<kWords>(plane, left, tile, own).store(word[0]);
-      Place<kWords>(plane, left, tile, own + 16).store(word[1]);
+      places[0].store(tile, word[0]);
+      places[1].store(tile, word[1]);
     }
   }
 }
@@ -335,13 +360,15 @@ __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> 
   }
 }
 
-/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
+/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque, which `alpha` says. */
 template <bool Weighted>
 __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &stack, int part,
                                  const Shared<4> &shared, const AcrossRows &across,
-                                 const Coarse (&coarse)[4])
+                                 const Coarse (&coarse)[4], uint64_t alpha)
 {
-  const Centres<4> centres(plane);
+  const Starts starts = shared.starts[threadIdx.x % 2];
+  const uint32_t order = plane.alpha == 0 ? 0x4206 : 0x6420;
+  Place<4> place(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
   Middle middle[4];
 
 #pragma unroll
@@ -352,11 +379,11 @@ __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &s
     const AcrossColumns columns(plane, shared.weights, tile - stack.top);
     uint32_t word[2][4];
 
-    if (Weighted && !is_opaque(plane, coarse, tile - stack.top))
-      make_weighted_words(plane, columns, middle, word);
+    if (Weighted && has_alpha(plane, alpha, tile - stack.top))
+      make_weighted_words(plane, columns, middle, order, word);
     else
-      make_words<4, 1>(centres, columns, middle, 0, word);
-    Place<4>(plane, stack.warp_x, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
+      make_words<4, 1>(starts, columns, middle, 0, order, word);
+    place.store(tile, word);
   }
 }
 
@@ -367,37 +394,34 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
   for (int part = 0; part < 2; part++) {
     AcrossRows across = rows[0];
     Coarse coarse[4];
-    bool weighted = false;
+    uint64_t alpha = 0;
 
     if (part == 1)
       across = rows[1];
 #pragma unroll
     for (int c = 0; c < 4; c++)
-      coarse[c] = across.load(shared.coarse, c);
-    if (plane.alpha >= 0) {
-      weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
-                                              not_opaque(plane, coarse, 1) == 0);
-    }
-    if (weighted)
-      make_part<true>(plane, stack, part, shared, across, coarse);
+      coarse[c] = across.load(shared.coarse, channel_in_order(plane, c));
+    if (plane.alpha >= 0)
+      alpha = rows_with_alpha(coarse[3]);
+    if (alpha)
+      make_part<true>(plane, stack, part, shared, across, coarse, alpha);
     else
-      make_part<false>(plane, stack, part, shared, across, coarse);
+      make_part<false>(plane, stack, part, shared, across, coarse, 0);
   }
 }
 
 /* Packed 4:2:2: channels are Y, U, Y, V here, of which three are stored. `lumas`: [luma][part].
- * Rows have whole 16 bytes. */
+ */
 __device__ inline void make_macropixels(const U8Plane &plane, const UpsampleStack<4> &stack,
                                         const AcrossRows (&rows)[2],
                                         const AcrossRows (&lumas)[2][2], const Shared<4> &shared)
 {
-  const Centres<4> centres(plane);
-  const uint32_t order = plane.lumas == 0x5 ? 0x3210 : 0x2301;
-  const int lane = (int)threadIdx.x % 32;
+  const Starts starts = shared.starts[threadIdx.x % 2];
+  const uint32_t order = plane.lumas == 0x5 ? 0x6420 : 0x4602;
 
 #pragma unroll 1
   for (int part = 0; part < 2; part++) {
-    const int x = stack.warp_x + 16 * part + lane % 4 * 4;
+    Place<4> place(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
     const AcrossRows chroma = part ? rows[1] : rows[0];
     const AcrossRows luma[2] = {part ? lumas[0][1] : lumas[0][0], part ? lumas[1][1] : lumas[1][0]};
     Middle middle[4];
@@ -411,18 +435,8 @@ __device__ inline void make_macropixels(const U8Plane &plane, const UpsampleStac
       const AcrossColumns columns(plane, shared.weights, tile - stack.top);
       uint32_t word[2][4];
 
-      make_words<4, 1>(centres, columns, middle, 0, word);
-#pragma unroll
-      for (int r = 0; r < 2; r++) {
-        const int y = 16 * tile + lane / 4 + 8 * r;
-        uint32_t(&four)[4] = word[r];
-
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-          four[i] = __byte_perm(four[i], 0, order);
-        if (x < plane.width && y >= plane.first && y < plane.end)
-          store_words(plane.destination + (ptrdiff_t)y * plane.destination_stride + 4 * x, four);
-      }
+      make_words<4, 1>(starts, columns, middle, 0, order, word);
+      place.store(tile, word);
     }
   }
 }
@@ -435,6 +449,7 @@ __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta
   /* All that does not wait for the coarse samples comes first. */
   AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
   share_weights(plane, shared.weights);
+  share_starts(plane, shared.starts);
   share_taps(plane.y, low, shared.taps.half, shared.taps.residual);
   __syncthreads();
   pdl_wait();
@@ -469,6 +484,7 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
       {AcrossRows(plane, stack, 0, luma, 2, 1), AcrossRows(plane, stack, 1, luma, 2, 1)}};
 
   share_weights(plane, shared.weights);
+  share_starts(plane, shared.starts);
   share_taps(plane.y, job.taps[0][1], shared.taps.half, shared.taps.residual);
   __syncthreads();
   pdl_wait();

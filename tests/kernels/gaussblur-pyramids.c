@@ -23,8 +23,7 @@ static double vertical_of(int i)
   return blurs[i].vertical < 0.0 ? blurs[i].sigma : blurs[i].vertical;
 }
 
-/* The sigmas of the plane where they are smallest must decimate by 4, for which 10 bits want more.
- */
+/* The sigmas of the plane where they are smallest must decimate by 4. */
 static bool u8mma_serves(const CfFormatInfo *format, int i)
 {
   const double sigma = blurs[i].sigma < vertical_of(i) ? blurs[i].sigma : vertical_of(i);
@@ -36,7 +35,7 @@ static bool u8mma_serves(const CfFormatInfo *format, int i)
     if (format->plane[p].subsampling_x > shift)
       shift = format->plane[p].subsampling_x;
   }
-  return format->bits <= 10 && sigma >= (format->bits > 8 ? 12.0 : 8.0) * (1 << shift);
+  return format->bits <= 10 && sigma >= 8.0 * (1 << shift);
 }
 
 /* Some plane must be decimated at all. */
