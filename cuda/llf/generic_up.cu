@@ -164,7 +164,7 @@ struct QuadWeights {
       for (int i = 0; i < 4; i++)
         term[i] += linear * (gauss[i] - mean[i]);
     }
-    const float weight = weight_at(cells, x, y);
+    const float weight = __half2float(weight_at(cells, x, y));
 #pragma unroll
     for (int i = 0; i < 4; i++)
       term[i] *= weight;

@@ -116,10 +116,10 @@ template <LutKind Kind, int Copies> struct Memory {
 
 /* Of a strip of pixels. */
 template <typename T, LutKind Kind, int Copies>
-__device__ __forceinline__ void
-make_terms(float (&sum)[4], const Columns<T> &columns, uint32_t table, const uint8_t *strip,
-           const uint8_t *low, const HarmonicFrequencies &turn, const Expansion &expansion,
-           const OneHotColumns &ones, const LutDerivative<Kind> &slopes)
+__device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &columns,
+                                           uint32_t table, const uint8_t *strip, const uint8_t *low,
+                                           const Expansion &expansion, const OneHotColumns &ones,
+                                           const LutDerivative<Kind> &slopes)
 {
   const LutIndices<Kind, Copies> numbers(strip);
   auto rotation_of = [&](int j, uint32_t *rotation) {
@@ -325,7 +325,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
       make_terms<T, Kind, Copies>(
           sum, columns.shifted(current * M::kCoarse + k * kStripRows / 2 * T::kPitch), looked_up,
           strip + numbered + k * kWarps * kStripBytes<Kind>,
-          low + numbered + k * kWarps * kStripBytes<Kind>, turn, expansion, ones, slopes);
+          low + numbered + k * kWarps * kStripBytes<Kind>, expansion, ones, slopes);
       if (from_x + kCellX * (lane % 4) < pixels.width)
         store_cell(frame.cells,
                    first_word +

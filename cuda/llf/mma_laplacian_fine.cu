@@ -12,9 +12,12 @@ namespace cf::llf
 namespace
 {
 
+/* Threads whose registers are left to later grids; with derivatives none can be spared. */
+template <LutKind Kind> constexpr int kOtherThreads = kHasDerivative<Kind> ? 0 : 128;
+
 /* CTAs stay for many tiles, since the table is dear, and load the next one meanwhile. */
 template <LutKind Kind, int Copies>
-__global__ void __launch_bounds__(kMostTeams *kThreads, 1)
+__global__ void __launch_bounds__(kMostTeams *kThreads + kOtherThreads<Kind>, 1)
     laplacian_fine_kernel(const __grid_constant__ Pixels pixels,
                           const __grid_constant__ Series series,
                           const __grid_constant__ Frame frame, bool beside)
@@ -22,12 +25,12 @@ __global__ void __launch_bounds__(kMostTeams *kThreads, 1)
   extern __shared__ __align__(128) uint8_t table[];
   LaplacianTeam<Kind, Copies> team(pixels, series, frame, table);
 
-  fill_rotations<Kind, Copies>(table, pixels, series);
   begin(beside);
-  __syncthreads();
   team.place_first_tile();
   if (team.has_tile())
     team.load();
+  fill_rotations<Kind, Copies>(table, pixels, series);
+  __syncthreads();
   while (team.has_tile())
     team.make_tile();
   end(beside);

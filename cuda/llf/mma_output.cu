@@ -99,44 +99,26 @@ struct CellRow {
   }
 };
 
-/* Three rows of four pixels. */
-__device__ __forceinline__ void load_around(const float *from, int pitch, float around[3][4])
+/* The weights of the quads to which a thread adds the coarser level, side by side, as they are
+ * stored: to make numbers of them would wait for them. Those beyond the border do not count. */
+template <int Level> __device__ __forceinline__ uint2 weights_of_quads(const CellWeights &weights)
 {
-#pragma unroll
-  for (int j = 0; j < 3; j++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      around[j][i] = from[j * pitch + i];
-  }
-}
+  constexpr int kAcross = Coarse<Level>::kWidth / 4, kDown = Coarse<Level>::kHeight / 2;
+  const int column = (int)(threadIdx.x % kAcross), row = (int)(threadIdx.x / kAcross);
+  const int x = (int)blockIdx.x * (kTileX >> Level) / 2 - kMargin / 2 + 2 * column;
+  const int y = (int)blockIdx.y * (kTileY >> Level) / 2 - kMargin / 2 + row;
+  uint2 bits = make_uint2(kHalfOnes, kHalfOnes);
 
-/* The quad of the pixel in their middle, or of the one to its right. */
-__device__ __forceinline__ void expand_around(const float around[3][4], int k, float quad[4])
-{
-  const float part[3][3] = {{around[0][k], around[0][k + 1], around[0][k + 2]},
-                            {around[1][k], around[1][k + 1], around[1][k + 2]},
-                            {around[2][k], around[2][k + 1], around[2][k + 2]}};
-
-  expand_quad(part, quad);
-}
-
-/* The weights of the quads to which a thread adds the coarser level, side by side. Those beyond the
- * border do not count. */
-template <int Level> __device__ __forceinline__ float2 weights_of_quads(const CellWeights &weights)
-{
-  constexpr int kAcross = Coarse<Level>::kWidth / 4;
-  const int column = (int)threadIdx.x % kAcross, row = (int)threadIdx.x / kAcross;
-  const int x = ((int)blockIdx.x * (kTileX >> Level) - kMargin) / 2 + 2 * column;
-  const int y = ((int)blockIdx.y * (kTileY >> Level) - kMargin) / 2 + row;
-
-  return weights.plane ? make_float2(weight_at(weights, x, y), weight_at(weights, x + 1, y))
-                       : make_float2(1.0f, 1.0f);
+  if (weights.plane && row < kDown)
+    bits = make_uint2(__half_as_ushort(weight_at(weights, x, y)),
+                      __half_as_ushort(weight_at(weights, x + 1, y)));
+  return make_uint2(keep_in_register(bits.x), keep_in_register(bits.y));
 }
 
 /* Adds the coarser level, expanded, to a region, which is weighted before: two quads a thread. */
 template <int Level>
 __device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
-                                                    const float2 &weights)
+                                                    const uint2 &weights)
 {
   using Fine = Coarse<Level>;
   constexpr int kAcross = Fine::kWidth / 4, kDown = Fine::kHeight / 2, kPitch = Fine::kPitch;
@@ -148,15 +130,21 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
     return;
   const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
   float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch + 4 * column);
-  const float weight[2] = {weights.x, weights.y};
+  const float *const from = coarse + row * kCoarsePitch + 2 * column;
+  const float weight[2] = {unpack(weights.x).x, unpack(weights.y).x};
   float around[3][4];
 
-  load_around(coarse + row * kCoarsePitch + 2 * column, kCoarsePitch, around);
+#pragma unroll
+  for (int i = 0; i < 12; i++)
+    around[i / 4][i % 4] = from[i / 4 * kCoarsePitch + i % 4];
 #pragma unroll
   for (int k = 0; k < 2; k++) {
-    float quad[4];
+    float part[3][3], quad[4];
 
-    expand_around(around, k, quad);
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+      part[i / 3][i % 3] = around[i / 3][i % 3 + k];
+    expand_quad(part, quad);
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       float2 *const pair = to + j * (kPitch / 2) + k;
@@ -170,7 +158,7 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
 __device__ __forceinline__ uint2 weights_of_rows(const CellWeights &weights, int x, int y)
 {
   return weights.plane
-             ? *reinterpret_cast<const uint2 *>(weights.plane + weights.index(x / 2, y / 2))
+             ? *reinterpret_cast<const uint2 *>(weights.plane + weights.index(x >> 1, y >> 1))
              : make_uint2(kHalfOnes, kHalfOnes);
 }
 
@@ -206,7 +194,7 @@ template <int Level> __device__ __forceinline__ void repeat_border(const Part &p
 /* Until the border is repeated, tiles have garbage beyond it. */
 template <int Level>
 __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse,
-                                            const float2 &weights, bool inner)
+                                            const uint2 &weights, bool inner)
 {
   add_expanded_region<Level>(fine.memory, coarse.memory, weights);
   __syncthreads();
@@ -216,23 +204,27 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
   }
 }
 
-/* Starts to load a region, beyond whose level its border is repeated. */
-template <int Level>
+/* Starts to load a region, whose rows lie side by side; beyond its level the border is repeated. */
+template <int Level, bool Plain>
 __device__ __forceinline__ void load_region(const Part &part, const float *from)
 {
-  constexpr int kWidth = Coarse<Level>::kWidth, kHeight = Coarse<Level>::kHeight;
+  constexpr unsigned kWidth = Coarse<Level>::kWidth, kPixels = kWidth * Coarse<Level>::kHeight;
   const uint32_t to = cf::smem_address(part.memory);
 
   if (!from)
     return;
-#pragma unroll 1
-  for (int i = (int)threadIdx.x; i < kWidth * kHeight; i += kThreads) {
-    const int x = min(max(part.x + i % kWidth, 0), part.width - 1);
-    const int y = min(max(part.y + i / kWidth, 0), part.height - 1);
+#pragma unroll
+  for (unsigned k = 0; k < (kPixels + kThreads - 1) / kThreads; k++) {
+    const unsigned i = threadIdx.x + k * kThreads;
+    int x = part.x + (int)(i % kWidth), y = part.y + (int)(i / kWidth);
 
-    cf::cp_async_zero_fill<4>(to + (i / kWidth * Coarse<Level>::kPitch + i % kWidth) *
-                                       (int)sizeof(float),
-                              from + ((ptrdiff_t)y * part.width + x), 4);
+    if (!Plain) {
+      x = min(max(x, 0), part.width - 1);
+      y = min(max(y, 0), part.height - 1);
+    }
+    if (i < kPixels)
+      cf::cp_async_zero_fill<4>(to + i * (int)sizeof(float), from + (uint32_t)(y * part.width + x),
+                                4);
   }
 }
 
@@ -277,30 +269,34 @@ template <typename Take> __device__ __forceinline__ void expand_rows(const float
 
 /* --- the kernel --- */
 
-template <typename Sample, Colour Kind>
-__global__ void __launch_bounds__(kThreads, kResident)
-    output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
+struct TileMemory {
+  float level_1[kPitch1 * Coarse<1>::kHeight];
+  float level_2[Coarse<2>::kPitch * Coarse<2>::kHeight];
+  float level_3[Coarse<3>::kPitch * Coarse<3>::kHeight];
+  float level_4[Coarse<4>::kPitch * Coarse<4>::kHeight];
+};
+
+/* PLAIN tiles are inner ones whose pixels are all read and written in one go. */
+template <typename Sample, Colour Kind, bool Plain>
+__device__ __forceinline__ void make_tile(const Pixels &pixels, const Finish &finish, bool inner,
+                                          TileMemory &memory)
 {
-  __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight];
-  __shared__ __align__(16) float memory_2[Coarse<2>::kPitch * Coarse<2>::kHeight];
-  __shared__ __align__(16) float memory_3[Coarse<3>::kPitch * Coarse<3>::kHeight];
-  __shared__ __align__(16) float memory_4[Coarse<4>::kPitch * Coarse<4>::kHeight];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
-  const bool inside = x < pixels.width && y < pixels.height;
-  const bool direct = inside && is_direct<Kind>(pixels, finish.output, x);
-  const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
+  const bool inside = Plain || (x < pixels.width && y < pixels.height);
+  const bool direct = Plain || (inside && is_direct<Kind>(pixels, finish.output, x));
   auto part_of = [&](int level, float *memory) {
     return Part{memory, ((int)blockIdx.x * kTileX >> level) - kMargin,
                 ((int)blockIdx.y * kTileY >> level) - kMargin, finish.width[level],
                 finish.height[level]};
   };
-  const Part part_2 = part_of(2, memory_2), part_3 = part_of(3, memory_3),
-             part_4 = part_of(4, memory_4);
+  const Part part_2 = part_of(2, memory.level_2), part_3 = part_of(3, memory.level_3),
+             part_4 = part_of(4, memory.level_4);
   Source<Sample, Kind> source;
   uint4 terms[2];
   uint2 row_weights;
   float delta[2][kCellX];
+
   /* No kernel that this one waits for makes the picture. */
   if (direct)
     load_source<Sample, Kind>(pixels, finish.output, x, y, &source);
@@ -314,21 +310,21 @@ __global__ void __launch_bounds__(kThreads, kResident)
     row_weights = weights_of_rows(finish.weights[0], x, y);
   }
   /* All that is loaded is on its way before any of it is used. */
-  const float2 weights_1 = weights_of_quads<1>(finish.weights[1]);
-  const float2 weights_2 = weights_of_quads<2>(finish.weights[2]);
+  const uint2 weights_1 = weights_of_quads<1>(finish.weights[1]);
+  const uint2 weights_2 = weights_of_quads<2>(finish.weights[2]);
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  load_region<2>(part_2, finish.coarse[2]);
-  load_region<3>(part_3, finish.coarse[3]);
-  load_region<4>(part_4, finish.coarse[4]);
+  load_region<2, Plain>(part_2, finish.coarse[2]);
+  load_region<3, Plain>(part_3, finish.coarse[3]);
+  load_region<4, Plain>(part_4, finish.coarse[4]);
   cf::cp_async_commit();
-  cell_row.store(memory_1);
+  cell_row.store(memory.level_1);
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, make_float2(1.0f, 1.0f), inner);
+    add_coarser<3>(part_3, part_4, make_uint2(kHalfOnes, kHalfOnes), inner);
   if (finish.coarse[3])
     add_coarser<2>(part_2, part_3, weights_2, inner);
-  add_coarser<1>(part_of(1, memory_1 + kFirst1 - kMargin), part_2, weights_1, inner);
+  add_coarser<1>(part_of(1, memory.level_1 + kFirst1 - kMargin), part_2, weights_1, inner);
   if (!inside)
     return;
 
@@ -343,14 +339,27 @@ __global__ void __launch_bounds__(kThreads, kResident)
       delta[j][i] = at & 1 ? two.y : two.x;
     }
   }
-  expand_rows(memory_1 + first, [&](int j, int i, float outer, float sides, float inner_factor,
-                                    float middle) {
+  expand_rows(memory.level_1 + first, [&](int j, int i, float outer, float sides,
+                                          float inner_factor, float middle) {
     delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
   });
   if (direct)
     store_direct<Sample, Kind>(pixels, finish.output, x, y, source, delta);
   else
     store_quads<Sample, Kind>(pixels, finish.output, x, y, delta);
+}
+
+template <typename Sample, Colour Kind>
+__global__ void __launch_bounds__(kThreads, kResident)
+    output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
+{
+  __shared__ __align__(16) TileMemory memory;
+  const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
+
+  if (inner && is_direct<Kind>(pixels, finish.output, 0))
+    make_tile<Sample, Kind, true>(pixels, finish, true, memory);
+  else
+    make_tile<Sample, Kind, false>(pixels, finish, inner, memory);
 }
 
 /* --- launching --- */

@@ -148,10 +148,10 @@ __device__ __forceinline__ void expand_plane(const float *plane, const Neighbour
 }
 
 /* The weight of cell (x, y), of those beyond the border that of the next one inside. */
-__device__ __forceinline__ float weight_at(const CellWeights &weights, int x, int y)
+__device__ __forceinline__ __half weight_at(const CellWeights &weights, int x, int y)
 {
-  return __half2float(weights.plane[weights.index(min(max(x, 0), 2 * weights.across - 1),
-                                                  min(max(y, 0), 2 * weights.down - 1))]);
+  return weights.plane[weights.index(min(max(x, 0), 2 * weights.across - 1),
+                                     min(max(y, 0), 2 * weights.down - 1))];
 }
 
 /* --- component pairs --- */

@@ -15,7 +15,7 @@ constexpr int kCellX = 8, kCellY = 4, kCellHalves = 32;
 
 __host__ __device__ inline int cells_across(int width)
 {
-  return (width + kCellX - 1) / kCellX;
+  return (int)((unsigned)(width + kCellX - 1) / kCellX);
 }
 
 __host__ __device__ constexpr int place_in_cell(int x, int y)

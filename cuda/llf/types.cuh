@@ -76,9 +76,9 @@ struct CellWeights {
   int across, down, pitch;
   __half *plane; /* NULL where there are none */
 
-  __host__ __device__ size_t index(int x, int y) const
+  __host__ __device__ uint32_t index(int x, int y) const
   {
-    return (size_t)y * (size_t)(2 * pitch) + (size_t)x;
+    return (uint32_t)y * (uint32_t)(2 * pitch) + (uint32_t)x;
   }
 };
 
