@@ -104,20 +104,16 @@ template <int C> __device__ inline uint32_t pixel_folded(const MapPlane &plane, 
   return (column | row) < 0 ? outer : inner;
 }
 
-/* The same of the map, of which nothing counts where the border is constant. */
-__device__ inline uint32_t map_folded(const MapPlane &plane, int column, int row)
+__device__ inline const __half *map_at(const MapPlane &plane, int x, int y)
 {
-  const uint16_t *from =
-      (const uint16_t *)((const uint8_t *)plane.map + max(row, 0) * plane.map_stride);
-
-  return (column | row) < 0 ? 0 : __ldg(from + max(column, 0));
+  return (const __half *)((const uint8_t *)plane.map + y * plane.map_stride) + x;
 }
 
-/* Byte `i` less the centre: 0x4b000000 + v is 2^23 + v. */
-__device__ inline float centred_byte(uint32_t bytes, int i, float centre)
+/* m where folding led to; nothing counts where the border is constant. */
+__device__ inline __half map_folded(const MapPlane &plane, int column, int row)
 {
-  return __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7650u | (unsigned)i)) -
-         (8388608.0f + centre);
+  return (column | row) < 0 ? __ushort_as_half(0)
+                            : __ldg(map_at(plane, max(column, 0), max(row, 0)));
 }
 
 /* The two lowest bytes, less two numbers that are given as halves of 1024 more: 0x6400 + v is the
@@ -128,69 +124,52 @@ __device__ inline uint32_t halves_less(uint32_t bytes, uint32_t numbers)
       __hsub2(as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140)), as_half2(numbers)));
 }
 
-/* A pixel in halves, two channels in a word, alpha last, centred but where they weigh. Isolating,
- * its channels times the map and alpha, and then the map: alpha and map come to 255 at most. Else
- * colours times alpha, and alpha less 255. */
-template <int C, bool Isolates> constexpr int kWeighedWords = (C + (Isolates ? 1 : 0) + 1) / 2;
-template <int C, bool Isolates> using Weighed = uint32_t[kWeighedWords<C, Isolates>];
+/* A pixel in halves, two channels in a word, alpha last, centred but where they weigh: colours
+ * times alpha, and alpha less 255; isolating, all times the map, and alpha not centred. */
+template <int C> using Weighed = uint32_t[(C + 1) / 2];
 
 /* The channel of a plane that is number `i` of such a pixel. */
 template <int C> __device__ inline int channel_of(const MapPlane &plane, int i)
 {
-  return C == 4 && i < 4 && plane.alpha == 0 ? (i + 1) % 4 : i;
+  return C == 4 && plane.alpha == 0 ? (i + 1) % 4 : i;
 }
 
-/* `translucent`: alpha may be less than 255. */
+/* `maps`: of each half the map. `translucent`: alpha may be less than 255. */
 template <int C, bool Isolates>
-__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map, bool translucent,
-                             Weighed<C, Isolates> &value)
+__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t maps, bool translucent,
+                             Weighed<C> &value)
 {
-  constexpr uint32_t k128 = 0x64806480, k255 = 0x64ff64ff; /* to be taken from bytes */
-  constexpr uint32_t kAll = 0x5bf85bf8, kOne = 0x3c003c00; /* the halves 255 and 1, twice */
+  constexpr uint32_t k128 = 0x64806480, k128AndMost = Isolates ? 0x64006480 : 0x64ff6480;
+  constexpr uint32_t kOnes = 0x3c003c00;
   const bool by_alpha = C == 4 && plane.alpha >= 0;
-  float m = 1.0f, share = 1.0f;
+  uint32_t shares = Isolates ? maps : kOnes, last_shares = shares;
 
   if (C == 4)
     pixel = __funnelshift_r(pixel, pixel, plane.alpha == 0 ? 8 : 0);
+  if (by_alpha && translucent) {
+    const uint32_t alphas = halves_less(__byte_perm(pixel, 0, 0x33), 0x64006400);
 
-  if (Isolates)
-    m = share = (__uint_as_float(map | 0x4b000000u) - 8388608.0f) * (1.0f / CF_MAP_ONE);
-  if (by_alpha && translucent)
-    share = alpha_weight(m * centred_byte(pixel, 3, 0.0f));
-  const uint32_t maps = pack_half2(m, m), shares = by_alpha ? pack_half2(share, share) : maps;
+    shares = hmul2_bits(shares, hmul2_bits(alphas, as_bits(__float2half2_rn(1.0f / 255))));
+    last_shares = __byte_perm(shares, last_shares, 0x5410);
+  }
 #pragma unroll
-  for (int k = 0; k < kWeighedWords<C, Isolates>; k++) {
+  for (int k = 0; k < (C + 1) / 2; k++) {
     const bool has_alpha = by_alpha && k == 1;
 
-    if (2 * k >= C) {
-      value[k] = hmul2_bits(kAll, maps);
-    } else if (Isolates) {
-      uint32_t pair = halves_less(pixel >> 16 * k, k128);
-
-      if (2 * k + 1 == C)
-        pair = __byte_perm(pair, kAll, 0x5410);
-      value[k] = hmul2_bits(has_alpha ? __byte_perm(pair, kAll, 0x5410) : pair, shares);
-    } else {
-      value[k] = halves_less(pixel >> 16 * k, has_alpha ? __byte_perm(k128, k255, 0x5410) : k128);
-      if (by_alpha && translucent)
-        value[k] = hmul2_bits(value[k], has_alpha ? __byte_perm(shares, kOne, 0x5410) : shares);
-    }
+    value[k] = halves_less(pixel >> 16 * k, has_alpha ? k128AndMost : k128);
+    if (Isolates || (by_alpha && translucent))
+      value[k] = hmul2_bits(value[k], has_alpha ? last_shares : shares);
   }
 }
 
 /* Channel `c` of two such pixels, or sums of them, side by side. */
-template <int C, bool Isolates>
-__device__ inline uint32_t channel_of_two(const Weighed<C, Isolates> &left,
-                                          const Weighed<C, Isolates> &right, int c)
+template <int C>
+__device__ inline uint32_t channel_of_two(const Weighed<C> &left, const Weighed<C> &right, int c)
 {
-  uint32_t low = left[0], high = right[0];
+  const bool second = C > 2 && c >= 2;
 
-#pragma unroll
-  for (int k = 1; k < kWeighedWords<C, Isolates>; k++) {
-    low = c / 2 == k ? left[k] : low;
-    high = c / 2 == k ? right[k] : high;
-  }
-  return __byte_perm(low, high, c % 2 ? 0x7632 : 0x5410);
+  return __byte_perm(left[second ? (C - 1) / 2 : 0], right[second ? (C - 1) / 2 : 0],
+                     c % 2 ? 0x7632 : 0x5410);
 }
 
 } // namespace cf::blurmap

@@ -38,7 +38,7 @@ template <typename Sample> struct Source {
   {
     const int column = fold_index(job.border, x, plane.width);
     const int row = fold_index(job.border, y, plane.height);
-    float value = job.isolates ? (float)map_folded(plane, column, row) * (1.0f / CF_MAP_ONE) : 1.0f;
+    float value = job.isolates ? __half2float(map_folded(plane, column, row)) : 1.0f;
 
     if (channel == plane.channels)
       return value;
@@ -261,7 +261,7 @@ __device__ inline void find_lods(const MapJob &job, const MapPlane &plane, int x
 
     if (x < plane.width && y + i >= plane.first && y + i < plane.end) {
       if (job.isolates)
-        m[0] = (float)map_folded(plane, x, y + i) * (1.0f / CF_MAP_ONE);
+        m[0] = __half2float(map_folded(plane, x, y + i));
       else
         map_rows<Sample>(job, plane, shared->shapes, x, y + i, m);
       here = lod_of(plane.lod, m[0]);

@@ -23,8 +23,6 @@
 #include "cuda/blurmap/map_types.cuh"
 #include "cuda/blurmap/tuning.h"
 
-#include <cuda_fp16.h>
-
 extern "C" {
 #include "plan/blurmap_mips.h"
 }
@@ -40,9 +38,9 @@ constexpr int kTileColumns = 32, kStripRows = 16, kTileRows = kThreads / 32 * kS
 
 /* --- mip images --- */
 
-/* CfMipImage for kernels: texels [channel][row][column]; isolating, times the map, and one channel
- * more, the map. Of fp16 those are centred that do not weigh, of fp32 none. Of the frame itself all
- * is zero. */
+/* CfMipImage for kernels: texels [channel][row][column]; isolating, times the map. Of fp16 those
+ * are centred that do not weigh, of fp32 none, and isolating the map is one channel more. Of the
+ * frame itself all is zero. */
 struct MipImage {
   int log_x, log_y;
   int first_x, first_y, width, height;
@@ -156,6 +154,7 @@ struct FrameJob {
   /* LODs, for each strip two words of each thread of the warp that makes it: eight samples each, in
    * the order in which products have them, as fp16 counted from the strip's first level. */
   uint4 *lods;
+  uint4 *inverse;      /* isolating: in the same order, what sums are multiplied by */
   uint4 *levels;       /* of each strip: bits of those that it blends */
   StripRecord *strips; /* in the order in which CTAs make tiles */
   TileRecord *tiles;
@@ -180,7 +179,7 @@ struct FrameJob {
 bool read_maps(const FrameJob *job, void *stream, CfStatus *status);
 
 /* mip_from_frame.cu: makes the images halved once, and finds whether all pixels are opaque. */
-int frame_texels_of_warp(bool isolates, int channels, int log_x); /* side by side */
+int frame_texels_of_warp(int channels, int log_x); /* side by side */
 bool downsample_frame(const FrameJob *job, int ctas, void *stream, CfStatus *status);
 
 /* mip_downsample.cu: makes the images of one depth from those of the depth before. */
@@ -193,8 +192,11 @@ bool look_up_sigma(const FrameJob *job, int multiprocessors, void *stream, CfSta
 bool sort_tiles(const FrameJob *job, unsigned *order, void *stream, CfStatus *status);
 
 /* mma_tiles.cu: resamples and blends the levels, and stores the result. */
-int tile_shared_bytes_of_sm(bool isolates); /* with what the device keeps for itself */
+int tile_shared_bytes_of_sm(void); /* with what the device keeps for itself */
 bool blend_tiles(const FrameJob *job, void *stream, CfStatus *status);
+
+/* mma_tiles.cu: the same of planes that are white, isolating, for FrameJob.inverse. */
+bool blend_map(const FrameJob *job, void *stream, CfStatus *status);
 
 /* fp32_tiles.cu: instead of all these, the images of one depth, and the tiles. */
 bool downsample_fp32(const FrameJob *job, int ctas, void *stream, CfStatus *status);

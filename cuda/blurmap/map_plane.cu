@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * With map_isolate: the map as a plane of 16 bits beside each plane.
+ * With map_isolate: the map as a plane of halves beside each plane.
  */
 #include "cuda/blurmap/frame_types.cuh"
 #include "cuda/blurmap/map_values.cuh"
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kThreads) read_map_kernel(const __grid_constan
   if (x >= plane.width || y >= plane.height)
     return;
   map_rows<Sample>(job.map, plane, no_shapes, x, y, m);
-  ((uint16_t *)((uint8_t *)plane.map + (ptrdiff_t)y * plane.map_stride))[x] =
-      (uint16_t)fmaf(m[0], (float)CF_MAP_ONE, 0.5f);
+  ((__half *)((uint8_t *)plane.map + (ptrdiff_t)y * plane.map_stride))[x] =
+      __float2half(floorf(fmaf(m[0], (float)CF_MAP_ONE, 0.5f)) * (1.0f / CF_MAP_ONE));
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "cuda/regions/shape_list.cuh"
 
+#include <cuda_fp16.h>
+
 extern "C" {
 #include "plan/blurmap_levels.h"
 }
@@ -28,7 +30,7 @@ struct MapPlane {
   const float *lod;              /* CfBlurLevels.position, in device memory */
   int copy;                      /* the level that is no blur at all, or -1 */
   CfMapShape shape;
-  uint16_t *map;        /* isolating: of each sample, 0..CF_MAP_ONE; or NULL */
+  __half *map;          /* isolating: m of each sample; or NULL */
   ptrdiff_t map_stride; /* a multiple of 16 bytes */
   int tiles_x, first_tile;
   bool vector; /* rows of source and destination start on 16 bytes */

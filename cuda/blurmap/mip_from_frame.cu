@@ -2,7 +2,7 @@
  *
  * Halves frames by the taps 1 3 3 1 over 8, along one axis or both, in pairs of fp16. Across, sums
  * of codes are exact; down, what rounds is 1/2048 of them. Isolating, each sample counts by its map
- * value, and the map is halved too.
+ * value.
  */
 #include "cuda/blurmap/device.cuh"
 #include "cuda/common/border.cuh"
@@ -17,24 +17,19 @@ namespace
 
 constexpr int kLanes = 30; /* of a warp that make texels: the outer ones only load */
 
-/* A lane has four words in a row, each with all channels of a pixel; of a plane of one channel,
- * alone, a word has a pixel and the fourth one after it. */
+/* A lane has four words in a row, each with all channels of a pixel; of a plane of one channel, a
+ * word has a pixel and the fourth one after it. */
 constexpr int kPairs = 4;
 
-__host__ __device__ constexpr bool splits(bool isolates, int channels)
+__host__ __device__ constexpr int columns_of_lane(int channels)
 {
-  return channels == 1 && !isolates;
-}
-
-__host__ __device__ constexpr int columns_of_lane(bool isolates, int channels)
-{
-  return splits(isolates, channels) ? 2 * kPairs : kPairs;
+  return channels == 1 ? 2 * kPairs : kPairs;
 }
 
 /* A lane's pixels of a row: bytes and map values side by side. */
 template <int C, bool Isolates> struct Pixels {
-  static constexpr int kColumns = columns_of_lane(Isolates, C), kWords = kColumns * C / 4;
-  uint32_t words[kWords], map[2];
+  static constexpr int kColumns = columns_of_lane(C), kWords = kColumns * C / 4;
+  uint32_t words[kWords], map[kColumns / 2];
 
   __device__ uint32_t pixel(int i) const
   {
@@ -44,17 +39,22 @@ template <int C, bool Isolates> struct Pixels {
                            (unsigned)(byte % 4 * 8));
   }
 
-  /* Of word `i` the bytes. */
+  /* Of word `i` the bytes, and of each half the map. */
   __device__ uint32_t pair(int i) const
   {
-    return splits(Isolates, C)
-               ? __byte_perm(words[0], words[kWords - 1], 0x40u + 0x11u * (unsigned)i)
-               : pixel(i);
+    return C == 1 ? __byte_perm(words[0], words[kWords - 1], 0x40u + 0x11u * (unsigned)i)
+                  : pixel(i);
   }
 
-  __device__ uint32_t map_of(int i) const
+  __device__ uint32_t maps_of_pair(int i) const
   {
-    return i % 2 ? map[i / 2] >> 16 : map[i / 2] & 0xffff;
+    return C == 1 ? __byte_perm(map[i / 2], map[kColumns / 2 - 2 + i / 2], i % 2 ? 0x7632 : 0x5410)
+                  : map_twice(i);
+  }
+
+  __device__ uint32_t map_twice(int i) const
+  {
+    return __byte_perm(map[i / 2], 0, i % 2 ? 0x3232 : 0x1010);
   }
 
   __device__ bool is_translucent(const MapPlane &plane) const
@@ -67,8 +67,13 @@ template <int C, bool Isolates> struct Pixels {
   {
     const uint32_t outermost = left ? pixel(0) : pixel(kColumns - 1); /* constants: in registers */
 
-    if (Isolates)
-      map[0] = map[1] = (left ? map_of(0) : map_of(kPairs - 1)) * 0x10001;
+    if (Isolates) {
+      const uint32_t outermost_map = left ? map_twice(0) : map_twice(kColumns - 1);
+
+#pragma unroll
+      for (int i = 0; i < kColumns / 2; i++)
+        map[i] = outermost_map;
+    }
 #pragma unroll
     for (int w = 0; w < kWords; w++) {
       unsigned select = 0;
@@ -107,11 +112,15 @@ __device__ inline void load_inner(const MapPlane &plane, int x, int row,
       pixels.words[i] = __ldg((const uint32_t *)from + i);
   }
   if (Isolates) {
-    const uint2 map =
-        __ldg((const uint2 *)((const uint8_t *)plane.map + row * plane.map_stride + 2 * x));
+    const uint2 *map = (const uint2 *)map_at(plane, x, row);
 
-    pixels.map[0] = map.x;
-    pixels.map[1] = map.y;
+#pragma unroll
+    for (int i = 0; i < Pixels<C, Isolates>::kColumns / 4; i++) {
+      const uint2 four = __ldg(map + i);
+
+      pixels.map[2 * i] = four.x;
+      pixels.map[2 * i + 1] = four.y;
+    }
   }
 }
 
@@ -124,7 +133,7 @@ __device__ __noinline__ uint2 outer_pixel(const MapJob &job, const MapPlane &pla
   const int row = fold_index(job.border, y, plane.height);
 
   return make_uint2(pixel_folded<C>(plane, column, row),
-                    Isolates ? map_folded(plane, column, row) : 0);
+                    Isolates ? __half_as_ushort(map_folded(plane, column, row)) : 0);
 }
 
 template <int C, bool Isolates>
@@ -167,39 +176,39 @@ __device__ inline uint32_t add_tap(float tap, uint32_t pair, uint32_t to)
 template <bool Across> constexpr int kTexels = kPairs / (Across ? 2 : 1);
 
 /* Of a lane's texels in a row. */
-template <int C, bool Isolates, bool Across> using Sums = Weighed<C, Isolates>[kTexels<Across>];
+template <int C, bool Across> using Sums = Weighed<C>[kTexels<Across>];
 
 /* One row's sums of a lane, 8 times too large where it halves. */
 template <int C, bool Isolates, bool Across>
 __device__ inline void add_across(const MapPlane &plane, const Pixels<C, Isolates> &pixels,
-                                  bool *translucent, Sums<C, Isolates, Across> &sum)
+                                  bool *translucent, Sums<C, Across> &sum)
 {
   constexpr int kAround = Across ? 1 : 0;
   const bool weighs = pixels.is_translucent(plane);
   const bool some_weigh = C == 4 && __any_sync(0xffffffffu, weighs);
-  Weighed<C, Isolates> value[kPairs + 2 * kAround];
+  Weighed<C> value[kPairs + 2 * kAround];
 
   *translucent |= weighs;
   if (C == 4 && some_weigh) {
 #pragma unroll
     for (int i = 0; i < kPairs; i++)
-      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.map_of(i) : 0, true,
+      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, true,
                          value[i + kAround]);
   } else {
 #pragma unroll
     for (int i = 0; i < kPairs; i++)
-      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.map_of(i) : 0, false,
+      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, false,
                          value[i + kAround]);
   }
 #pragma unroll
-  for (int k = 0; k < kWeighedWords<C, Isolates>; k++) {
+  for (int k = 0; k < (C + 1) / 2; k++) {
     if (Across) {
       const uint32_t first = value[kAround][k], last = value[kPairs][k];
       const uint32_t before = __shfl_up_sync(0xffffffffu, last, 1);
       const uint32_t after = __shfl_down_sync(0xffffffffu, first, 1);
 
-      value[0][k] = splits(Isolates, C) ? __byte_perm(before, last, 0x5432) : before;
-      value[kPairs + kAround][k] = splits(Isolates, C) ? __byte_perm(first, after, 0x5432) : after;
+      value[0][k] = C == 1 ? __byte_perm(before, last, 0x5432) : before;
+      value[kPairs + kAround][k] = C == 1 ? __byte_perm(first, after, 0x5432) : after;
     }
 #pragma unroll
     for (int i = 0; i < kTexels<Across>; i++) {
@@ -213,35 +222,32 @@ __device__ inline void add_across(const MapPlane &plane, const Pixels<C, Isolate
   }
 }
 
-template <int C, bool Isolates, bool Across>
-__device__ inline void add(float tap, const Sums<C, Isolates, Across> &sum,
-                           Sums<C, Isolates, Across> &to)
+template <int C, bool Across>
+__device__ inline void add(float tap, const Sums<C, Across> &sum, Sums<C, Across> &to)
 {
 #pragma unroll
   for (int i = 0; i < kTexels<Across>; i++) {
 #pragma unroll
-    for (int k = 0; k < kWeighedWords<C, Isolates>; k++)
+    for (int k = 0; k < (C + 1) / 2; k++)
       to[i][k] = add_tap(tap, sum[i][k], to[i][k]);
   }
 }
 
-template <int C, bool Isolates, bool Across>
+template <int C, bool Across>
 __device__ inline void store_texels(const MapPlane &plane, const MipImage &image, __half *to,
-                                    float scale, const Sums<C, Isolates, Across> &sum)
+                                    float scale, const Sums<C, Across> &sum)
 {
-  constexpr bool kSplits = splits(Isolates, C);
+  constexpr int kCount = kTexels<Across>;
   const uint32_t both = as_bits(__float2half2_rn(scale));
 
 #pragma unroll
-  for (int c = 0; c < (kSplits ? 2 : C + (Isolates ? 1 : 0)); c++) {
+  for (int c = 0; c < (C == 1 ? 2 : C); c++) {
     if (c < C && (plane.padding >> c & 1))
       continue;
-    __half *channel =
-        to + (kSplits ? c * kTexels<Across> : channel_of<C>(plane, c) * image.channel);
+    __half *channel = to + (C == 1 ? c * kCount : channel_of<C>(plane, c) * image.channel);
 #pragma unroll
-    for (int i = 0; i < kTexels<Across>; i += 2)
-      *(uint32_t *)(channel + i) =
-          hmul2_bits(both, channel_of_two<C, Isolates>(sum[i], sum[i + 1], c));
+    for (int i = 0; i < kCount; i += 2)
+      *(uint32_t *)(channel + i) = hmul2_bits(both, channel_of_two<C>(sum[i], sum[i + 1], c));
   }
 }
 
@@ -265,7 +271,7 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
   const int inner = clamps ? min(max(x, 0), plane.width - kColumns) : x;
   int y = kStep * (image.first_y + first) - (Down ? 1 : 0);
   bool translucent = false;
-  Sums<C, Isolates, Across> across, sum = {};
+  Sums<C, Across> across, sum = {};
   Pixels<C, Isolates> next[kStep];
 
   if (Down) {
@@ -275,7 +281,7 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
       if (x != inner)
         next[k].spread(x < 0);
       add_across<C, Isolates, Across>(plane, next[k], &translucent, across);
-      add<C, Isolates, Across>(k ? 3.0f : 1.0f, across, sum);
+      add<C, Across>(k ? 3.0f : 1.0f, across, sum);
     }
   }
 #pragma unroll
@@ -296,18 +302,18 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
     add_across<C, Isolates, Across>(plane, pixels[0], &translucent, across);
     if (!Down) {
       if (stores)
-        store_texels<C, Isolates, Across>(plane, image, to, kScale, across);
+        store_texels<C, Across>(plane, image, to, kScale, across);
       continue;
     }
-    Sums<C, Isolates, Across> below = {};
+    Sums<C, Across> below = {};
 
-    add<C, Isolates, Across>(3.0f, across, sum);
-    add<C, Isolates, Across>(1.0f, across, below);
+    add<C, Across>(3.0f, across, sum);
+    add<C, Across>(1.0f, across, below);
     add_across<C, Isolates, Across>(plane, pixels[kStep - 1], &translucent, across);
-    add<C, Isolates, Across>(1.0f, across, sum);
+    add<C, Across>(1.0f, across, sum);
     if (stores)
-      store_texels<C, Isolates, Across>(plane, image, to, kScale, sum);
-    add<C, Isolates, Across>(3.0f, across, below);
+      store_texels<C, Across>(plane, image, to, kScale, sum);
+    add<C, Across>(3.0f, across, below);
     memcpy(sum, below, sizeof sum);
   }
   if (translucent)
@@ -334,7 +340,7 @@ __device__ inline void downsample_plane(const FrameJob &job, const MipDownsample
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B, bool Isolates>
-__global__ void __launch_bounds__(kThreads, frame_ctas_of_sm(Isolates))
+__global__ void __launch_bounds__(kThreads, kFrameCtasOfSm)
     downsample_frame_kernel(const __grid_constant__ FrameJob job)
 {
   int block;
@@ -356,9 +362,9 @@ template <bool Isolates> void (*kernel_of(int channels))(FrameJob)
 
 } // namespace
 
-int frame_texels_of_warp(bool isolates, int channels, int log_x)
+int frame_texels_of_warp(int channels, int log_x)
 {
-  return kLanes * columns_of_lane(isolates, channels) / (log_x ? 2 : 1);
+  return kLanes * columns_of_lane(channels) / (log_x ? 2 : 1);
 }
 
 bool downsample_frame(const FrameJob *job, int ctas, void *stream, CfStatus *status)

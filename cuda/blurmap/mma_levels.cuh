@@ -187,64 +187,60 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
   }
 }
 
-/* The same of numbers that were multiplied by 1 / 255: a code in the lowest byte. */
-__device__ inline uint32_t to_code(float share)
-{
-  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f));
-}
-
-__device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
-{
-  *codes = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
-                       0x5410);
-}
-
 /* Of 255 that count around a sample; with less nothing does. */
-constexpr float kLeastWeight = 1e-6f;
+constexpr float kLeastWeight = 1.0f / (1 << 15);
 
-/* What others are divided by, in shares of 255: these weights plus `centre`; 0 where they are less
- * than `visible`. In shared memory, a product after another: in registers it would displace what
- * all frames need. */
-__device__ inline void invert(const Halves &weights, float centre, float visible, float4 *inverse)
+/* What sums are multiplied by: `scale` / (weights + `centre`), or 0 where these are less than
+ * `visible`. */
+__device__ inline void invert(const Halves &weights, float centre, float visible, float scale,
+                              Halves &inverse)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float2 upper = __half22float2(as_half2(weights[block][0]));
-    const float2 lower = __half22float2(as_half2(weights[block][1]));
-    float value[4] = {upper.x, upper.y, lower.x, lower.y};
-
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float weight = value[i] + centre;
+    for (int i = 0; i < 2; i++) {
+      const __half2 all = __hadd2(as_half2(weights[block][i]), __float2half2_rn(centre));
 
-      value[i] = weight < visible ? 0.0f : __fdividef(1.0f, weight);
+      inverse[block][i] = as_bits(__hmul2(h2rcp(all), __float2half2_rn(scale))) &
+                          __hge2_mask(all, __float2half2_rn(visible));
     }
-    inverse[block * kThreads] = make_float4(value[0], value[1], value[2], value[3]);
   }
 }
 
-/* What is added before rounding. Regular patterns have many exact halves, which weights of halves
- * may miss; they are to be rounded up all the same. */
-constexpr float kUp = 1.0f / 512;
+/* More than 255 by what halves are off: regular patterns have many samples half way between two
+ * codes, which are to be rounded up all the same. */
+constexpr float kCodes = 255.125f;
 
-__device__ inline void finish_weighted(const Halves &sum, const float4 *inverse, float centre,
-                                       float blank, Codes &codes)
+/* Codes of weighted sums. */
+__device__ inline void finish_weighted(const Halves &sum, const Halves &inverse, float centre,
+                                       Codes &codes)
 {
+  const __half2 zero = __float2half2_rn(centre * (1.0f / 255));
+
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float4 four = inverse[block * kThreads];
-    const float weight[4] = {four.x, four.y, four.z, four.w};
-    const float2 upper = __half22float2(as_half2(sum[block][0]));
-    const float2 lower = __half22float2(as_half2(sum[block][1]));
-    const float value[4] = {upper.x, upper.y, lower.x, lower.y};
-    uint32_t code[4];
+    uint32_t code[2];
 
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float at = weight[i] > 0.0f ? centre : blank;
-      code[i] = to_code(__saturatef(fmaf(value[i], weight[i], (at + kUp) * (1.0f / 255))));
+    for (int i = 0; i < 2; i++) {
+      const __half2 share = __hfma2_sat(as_half2(sum[block][i]), as_half2(inverse[block][i]), zero);
+      code[i] = as_bits(__hfma2(share, __float2half2_rn(kCodes), __float2half2_rn(1024.0f)));
     }
-    pack(code, &codes[block]);
+    codes[block] = __byte_perm(code[0], code[1], 0x6420);
+  }
+}
+
+/* Codes of samples that nothing shows of. */
+__device__ inline void blank_invisible(const Halves &inverse, float blank, Codes &codes)
+{
+  const __half2 zero = __float2half2_rn(0.0f);
+
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    const uint32_t shows = __byte_perm(__hgt2_mask(as_half2(inverse[block][0]), zero),
+                                       __hgt2_mask(as_half2(inverse[block][1]), zero), 0x6420);
+
+    codes[block] = (codes[block] & shows) | ((uint32_t)blank * 0x01010101u & ~shows);
   }
 }
 

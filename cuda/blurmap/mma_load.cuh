@@ -17,24 +17,23 @@
 namespace cf::blurmap
 {
 
-/* Which channel is made when: those that weigh others before these. */
+/* Which channel is made when: alpha, if it weighs, before colours. */
 struct ChannelOrder {
-  int first;     /* colour */
-  int weights;   /* that come before colours: none, or one or both of these */
-  int weight[2]; /* isolating, the map, which follows the plane's channels; alpha */
+  int first; /* colour */
+  int alpha; /* or -1 where it does not weigh */
   int count;
 
   __device__ int channel(int i) const
   {
-    return i >= weights ? first + i - weights : i == 0 ? weight[0] : weight[1];
+    return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
   }
 
   /* Of channel `c`; not less than `count` if it is not made. */
   __device__ int place(int c) const
   {
-    const int colour = c >= first ? weights + c - first : count;
+    const int colour = c >= first ? c - first + (alpha < 0 ? 0 : 1) : count;
 
-    return weights > 0 && c == weight[0] ? 0 : weights > 1 && c == weight[1] ? 1 : colour;
+    return c == alpha ? 0 : colour;
   }
 };
 
@@ -50,7 +49,7 @@ __device__ inline void load_inner(const MapPlane &plane, int x, int y, TwoPixels
   const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + C * x;
 
   if (Isolates)
-    two.map = __ldg((const uint32_t *)((const uint8_t *)plane.map + y * plane.map_stride + 2 * x));
+    two.map = __ldg((const uint32_t *)map_at(plane, x, y));
   if (C == 4 && plane.vector) {
     const uint2 words = load_no_l1((const uint2 *)from);
 
@@ -67,17 +66,17 @@ template <int C, bool Isolates>
 __device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                  const TwoPixels &two, __half *to, int step)
 {
-  const bool translucent = order.weights > (Isolates ? 1 : 0);
-  Weighed<C, Isolates> left, right;
+  const bool translucent = order.alpha >= 0;
+  Weighed<C> left, right;
 
-  weigh<C, Isolates>(plane, two.pixel[0], Isolates ? two.map & 0xffff : 0, translucent, left);
-  weigh<C, Isolates>(plane, two.pixel[1], Isolates ? two.map >> 16 : 0, translucent, right);
+  weigh<C, Isolates>(plane, two.pixel[0], __byte_perm(two.map, 0, 0x1010), translucent, left);
+  weigh<C, Isolates>(plane, two.pixel[1], __byte_perm(two.map, 0, 0x3232), translucent, right);
 #pragma unroll
-  for (int c = 0; c < C + (Isolates ? 1 : 0); c++) {
+  for (int c = 0; c < C; c++) {
     const int i = order.place(channel_of<C>(plane, c));
 
     if (i >= begin && i < end)
-      *(uint32_t *)(to + (i - begin) * step) = channel_of_two<C, Isolates>(left, right, c);
+      *(uint32_t *)(to + (i - begin) * step) = channel_of_two<C>(left, right, c);
   }
 }
 
@@ -133,9 +132,9 @@ template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int si
   }
 }
 
-/* Where none is weighted, and samples outside, if any, are copies of the outermost: by 14 lanes a
- * row, four pixels each. */
-template <int C>
+/* Where none is weighted but by the map, and samples outside, if any, are copies of the outermost:
+ * by 14 lanes a row, four pixels each. */
+template <int C, bool Isolates>
 __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                    int x0, int y0, const Window &window, __half *shared)
 {
@@ -152,13 +151,18 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
   const uint8_t *source = plane.source + (ptrdiff_t)(C == 4 ? y0 + row : 0) * stride + x * C;
   __half *to = shared + row * window.pitch + 4 * quad;
   static_assert(kTileRows - kStripRows + window_of(0) == kAtATime * kRows, "rows");
-  uint32_t words[kAtATime][C];
+  uint32_t words[kAtATime][C], map[kAtATime][2] = {};
 
 #pragma unroll
   for (int i = 0; i < kAtATime; i++) {
     const int y = min(max(y0 + row + i * kRows, 0), plane.height - 1);
     const uint8_t *from = source + (ptrdiff_t)(C == 4 ? i * kRows : y) * stride;
 
+    if constexpr (Isolates) {
+      const uint2 four = load_no_l1((const uint2 *)map_at(plane, x, y));
+      map[i][0] = four.x;
+      map[i][1] = four.y;
+    }
     if constexpr (C == 4) {
       const uint4 four = load_no_l1((const uint4 *)from);
       words[i][0] = four.x >> 8 * order.first;
@@ -175,15 +179,22 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
   }
 #pragma unroll
   for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
-    if (C < 4)
+    if (C < 4) {
       spread_four<C>(words[i], side);
+      spread_four<2>(map[i], side);
+    }
 #pragma unroll
     for (int c = 0; c < (C == 4 ? 3 : C); c++) {
       const uint2 four = biased_four<C>(words[i], c);
+      uint32_t left = as_bits(__hsub2(as_half2(four.x), bias));
+      uint32_t right = as_bits(__hsub2(as_half2(four.y), bias));
 
+      if (Isolates) {
+        left = hmul2_bits(left, map[i][0]);
+        right = hmul2_bits(right, map[i][1]);
+      }
       if (c >= begin && c < end)
-        *(uint2 *)(to + (uint32_t)(c - begin) * step) = make_uint2(
-            as_bits(__hsub2(as_half2(four.x), bias)), as_bits(__hsub2(as_half2(four.y), bias)));
+        *(uint2 *)(to + (uint32_t)(c - begin) * step) = make_uint2(left, right);
     }
   }
 }
@@ -198,10 +209,10 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
       x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
   __half *to = shared + 2 * pair;
 
-  if constexpr (C != 3 && !Isolates) {
-    if (order.weights == 0 && plane.vector &&
+  if constexpr (C != 3) {
+    if (order.alpha < 0 && plane.vector &&
         (inside || (C < 4 && job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
-      load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
+      load_inside<C, Isolates>(plane, order, begin, end, x0, y0, window, shared);
       return;
     }
   }
@@ -222,7 +233,8 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
         two.pixel[0] = pixel_folded<C>(plane, left, y);
         two.pixel[1] = pixel_folded<C>(plane, right, y);
         if (Isolates)
-          two.map = map_folded(plane, left, y) | map_folded(plane, right, y) << 16;
+          two.map =
+              as_bits(__halves2half2(map_folded(plane, left, y), map_folded(plane, right, y)));
       });
 }
 
@@ -231,14 +243,13 @@ __device__ inline int inside(int i, int first, int count)
   return min(max(i - first, 0), count - 1);
 }
 
-/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads; of at most `kMost`
- * channels. */
-template <int Bytes, int kMost>
+/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
+template <int Bytes>
 __device__ inline void copy_rows(const MipWindow &window, int pieces, int log_across,
                                  const __half *texels, ChannelOrder order, int begin, int end,
                                  int pitch, uint32_t to)
 {
-  constexpr int kTexels = Bytes / 2;
+  constexpr int kTexels = Bytes / 2, kMost = CF_MAX_CHANNELS;
   const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
   const int step = kThreads >> log_across, rows = (int)(window.rows & 0xffff);
   int row = (int)threadIdx.x >> log_across;
@@ -324,7 +335,6 @@ __device__ inline void load_groups(const FrameJob &job, const MapPlane &plane,
                                    unsigned batch, ChannelOrder order, int begin, int end, int x0,
                                    int y0, __half *to)
 {
-  constexpr int kMost = C == 4 && Isolates ? 5 : 4;
   const MipWindow *next = job.tiles[blockIdx.x].window;
 
 #pragma unroll 1
@@ -344,16 +354,15 @@ __device__ inline void load_groups(const FrameJob &job, const MapPlane &plane,
     const int pitch = pitch_of(kind == kCopy7x16 ? 0 : 1);
     const uint32_t address = smem_address(to);
     if (kind == kCopy8x8)
-      copy_rows<8, kMost>(window, 8, 3, job.texels, order, begin, end, pitch, address);
+      copy_rows<8>(window, 8, 3, job.texels, order, begin, end, pitch, address);
     else if (kind == kCopy16x4)
-      copy_rows<4, kMost>(window, 16, 4, job.texels, order, begin, end, pitch, address);
+      copy_rows<4>(window, 16, 4, job.texels, order, begin, end, pitch, address);
     else
-      copy_rows<16, kMost>(window,
-                           kind == kCopy7x16   ? 7
-                           : kind == kCopy5x16 ? 5
-                                               : 4,
-                           kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch,
-                           address);
+      copy_rows<16>(window,
+                    kind == kCopy7x16   ? 7
+                    : kind == kCopy5x16 ? 5
+                                        : 4,
+                    kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch, address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
   /* Products also read 16 bytes beyond the last texels, times 0. */

@@ -217,16 +217,13 @@ template <int C> __device__ inline void copy_strip(const MapPlane &plane, const 
 
 /* ---- tiles ---- */
 
-template <int C, bool Isolates>
-__device__ inline ChannelOrder order_of(const FrameJob &job, const MapPlane &plane)
+template <int C> __device__ inline ChannelOrder order_of(const FrameJob &job, const MapPlane &plane)
 {
   const bool opaque =
       C < 4 || plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
   const int first = C == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0;
-  const int weights = (Isolates ? 1 : 0) + (opaque ? 0 : 1);
 
-  return ChannelOrder{
-      first, weights, {Isolates ? C : plane.alpha, plane.alpha}, kColours<C> + weights};
+  return {first, opaque ? -1 : plane.alpha, kColours<C> + (opaque ? 0 : 1)};
 }
 
 /* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
@@ -304,59 +301,63 @@ __device__ inline uint2 take_record(const FrameJob &job, const uint4 &early, Str
   return head;
 }
 
-__device__ inline void load_lods(const FrameJob &job, Halves &lods)
+/* The thread's samples of FrameJob.lods or FrameJob.inverse. */
+__device__ inline void load_samples(const uint4 *from, Halves &samples)
 {
 #pragma unroll
   for (int half = 0; half < 2; half++) {
-    const uint4 eight = load_no_l1(&job.lods[lods_of_thread() + 32 * half]);
+    const uint4 eight = load_no_l1(&from[lods_of_thread() + 32 * half]);
 
-    lods[2 * half][0] = eight.x;
-    lods[2 * half][1] = eight.y;
-    lods[2 * half + 1][0] = eight.z;
-    lods[2 * half + 1][1] = eight.w;
+    samples[2 * half][0] = eight.x;
+    samples[2 * half][1] = eight.y;
+    samples[2 * half + 1][0] = eight.z;
+    samples[2 * half + 1][1] = eight.w;
   }
 }
 
-/* A result's codes: of what is weighed after it is divided. */
-template <bool Weighed>
-__device__ inline void finish_channel(const Halves &result, const MapPlane &plane, int channel,
-                                      bool weighed, const float4 *inverse, Codes &codes)
+/* Of the map times white, 127 less the centre: what sums of the map times a picture are multiplied
+ * by. */
+__device__ inline void store_inverse(const FrameJob &job, const Halves &sum)
 {
-  if (Weighed && weighed)
-    finish_weighted(result, inverse, plane.centre[channel], plane.blank[channel], codes);
-  else
-    finish(result, plane.centre[channel], codes);
-}
+  Halves inverse;
 
-/* All channels at a time, where none weighs, or, isolating, the map alone. */
-template <int C, bool Isolates>
-__device__ inline void blend_together(const StripWork &work, const MapPlane &plane,
-                                      const Halves &lods, unsigned needed,
-                                      const ChannelOrder &order, float4 *inverse, Codes (&codes)[C])
-{
-  constexpr int kMaps = Isolates ? 1 : 0, kChannels = kMaps + kColours<C>;
-  Halves result[kChannels] = {};
-
-  work.template add_levels<kChannels>(lods, needed, kChannels, 0, true, result);
-  if (Isolates)
-    invert(result[0], 0.0f, kLeastWeight, inverse);
+  invert(sum, 0.0f, kLeastWeight, 127.0f / 255, inverse);
 #pragma unroll
-  for (int c = 0; c < kColours<C>; c++)
-    finish_channel<Isolates>(result[kMaps + c], plane, order.first + c, Isolates, inverse,
-                             codes[c]);
+  for (int half = 0; half < 2; half++)
+    job.inverse[lods_of_thread() + 32 * half] =
+        make_uint4(inverse[2 * half][0], inverse[2 * half][1], inverse[2 * half + 1][0],
+                   inverse[2 * half + 1][1]);
 }
 
-/* Takes over weight `i` of those before colours; where a plane has alpha, also its codes. */
+/* All channels at a time, where none weighs, or, isolating, the map alone, by which all samples are
+ * visible that are not copied. */
 template <int C, bool Isolates>
-__device__ inline void take_weight(const Halves &weights, int i, float4 *inverse, Codes (&codes)[C])
+__device__ inline void
+blend_together(const StripWork &work, const MapPlane &plane, const Halves &lods, unsigned needed,
+               const ChannelOrder &order, const Halves &inverse, Codes (&codes)[C])
 {
-  if constexpr (Isolates) {
-    if (i > 0)
-      finish_weighted(weights, inverse, 0.0f, 0.0f, codes[C - 1]);
-    invert(weights, 0.0f, kLeastWeight, inverse);
+  Halves result[kColours<C>] = {};
+
+  work.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
+#pragma unroll
+  for (int c = 0; c < kColours<C>; c++) {
+    if (Isolates)
+      finish_weighted(result[c], inverse, plane.centre[order.first + c], codes[c]);
+    else
+      finish(result[c], plane.centre[order.first + c], codes[c]);
+  }
+}
+
+/* Alpha that weighs colours: its codes, and what these are to be multiplied by. */
+template <bool Isolates>
+__device__ inline void take_alpha(const Halves &alpha, Halves &inverse, Codes &codes)
+{
+  if (Isolates) {
+    finish_weighted(alpha, inverse, 0.0f, codes);
+    invert(alpha, 0.0f, kLeastWeight, 1.0f, inverse);
   } else {
-    finish(weights, 255.0f, codes[C - 1]);
-    invert(weights, 255.0f, 0.5f, inverse);
+    finish(alpha, 255.0f, codes);
+    invert(alpha, 255.0f, 0.5f, 1.0f, inverse);
   }
 }
 
@@ -366,13 +367,12 @@ struct Residency {
   bool by_channel; /* all windows of one channel; else one window of one channel */
 };
 
-/* One channel after another, those that weigh first; in the end each colour has moved to its place.
- */
-template <int C, bool Isolates>
+/* One channel after another, alpha first; in the end each colour has moved to its place. */
+template <int C, bool Isolates, bool OfMap>
 __device__ inline void
 blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
                unsigned recorded, unsigned needed, const Residency &residency,
-               const ChannelOrder &order, float4 *inverse, __half *shared, Codes (&codes)[C])
+               const ChannelOrder &order, Halves &inverse, __half *shared, Codes (&codes)[C])
 {
 #pragma unroll 1
   for (int i = 0; i < order.count; i++) {
@@ -392,8 +392,12 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
                                   residency.whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
-    if ((C == 4 || Isolates) && i < order.weights) {
-      take_weight<C, Isolates>(result[0], i, inverse, codes);
+    if (OfMap) {
+      store_inverse(work.job, result[0]);
+      return;
+    }
+    if (C == 4 && i == 0 && order.alpha >= 0) {
+      take_alpha<Isolates>(result[0], inverse, codes[C - 1]);
       continue;
     }
 #pragma unroll
@@ -402,8 +406,14 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
       for (int block = 0; block < kBlocks; block++)
         codes[c][block] = codes[c + 1][block];
     }
-    finish_channel<C == 4 || Isolates>(result[0], plane, order.channel(i), order.weights > 0,
-                                       inverse, codes[kColours<C> - 1]);
+    const int channel = order.channel(i);
+    Codes &last = codes[kColours<C> - 1];
+    if (Isolates || (C == 4 && order.alpha >= 0)) {
+      finish_weighted(result[0], inverse, plane.centre[channel], last);
+      blank_invisible(inverse, plane.blank[channel], last);
+    } else {
+      finish(result[0], plane.centre[channel], last);
+    }
   }
   if (work.count == 0)
     copy_strip<C>(plane, strip);
@@ -412,13 +422,12 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
 }
 
 /* The CTA's tile, with its record and what the lane loaded of the strip's. */
-template <int C, bool Isolates>
+template <int C, bool Isolates, bool OfMap>
 __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, const uint4 &of_strip,
                                  const MapPlane &plane, const PlanePlan &plan, __half *shared)
 {
-  constexpr int kTexels = kSharedTexels<Isolates>;
   const int warp = (int)threadIdx.x / 32;
-  StripLevel *record = (StripLevel *)(shared + kTexels + 8) + warp * (kLevelsInShared + 1);
+  StripLevel *record = (StripLevel *)(shared + kSharedTexels + 8) + warp * (kLevelsInShared + 1);
   const uint2 head = take_record(job, of_strip, record);
   const int count = (int)head.x, texels = (int)of_tile.y;
   const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
@@ -429,23 +438,22 @@ __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, cons
   /* Of four channels, making mips from the frame finds whether all is opaque. */
   if (C == 4 || !(of_tile.w & kFrameOnly))
     pdl_wait();
-  const ChannelOrder order = order_of<C, Isolates>(job, plane);
-  float4 *inverse = (float4 *)(shared + kTexels) - kBlocks * kThreads + threadIdx.x;
-  const int room = kTexels - ((C == 4 || Isolates) && order.weights > 0
-                                  ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
-                                  : 0);
-  const Residency residency = {order.count * texels <= room, texels <= room};
+  const ChannelOrder order = order_of<C>(job, plane);
+  const Residency residency = {order.count * texels <= kSharedTexels, texels <= kSharedTexels};
   if (residency.whole && needed)
     load_groups<C, Isolates>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0,
                              y0, shared);
 
-  Halves lods = {};
+  Halves lods = {}, inverse = {};
   if (count > 1 || strip.copies)
-    load_lods(job, lods);
+    load_samples(job.lods, lods);
+  if (Isolates && !OfMap && count > 0)
+    load_samples(job.inverse, inverse);
   if (residency.whole && needed)
     await_texels();
   if (residency.whole && count == 0) {
-    copy_strip<C>(plane, strip);
+    if (!OfMap)
+      copy_strip<C>(plane, strip);
     return;
   }
 
@@ -454,17 +462,17 @@ __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, cons
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
-  if ((Isolates || (kColours<C>) > 1) && residency.whole && order.weights == (Isolates ? 1 : 0)) {
+  if ((kColours<C>) > 1 && residency.whole && order.alpha < 0) {
     blend_together<C, Isolates>(work, plane, lods, needed, order, inverse, codes);
     store_strip<C>(plane, strip, lods, codes, order.first);
   } else {
-    blend_channels<C, Isolates>(work, plane, strip, lods, recorded, needed, residency, order,
-                                inverse, shared, codes);
+    blend_channels<C, Isolates, OfMap>(work, plane, strip, lods, recorded, needed, residency, order,
+                                       inverse, shared, codes);
   }
 }
 
-/* Planes have `A` or `B` channels. */
-template <int A, int B, bool Isolates>
+/* Planes have `A` or `B` channels. `OfMap`: stores the map's reciprocals, not pixels. */
+template <int A, int B, bool Isolates, bool OfMap = false>
 __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
     blend_tiles_kernel(const __grid_constant__ FrameJob job)
 {
@@ -476,43 +484,46 @@ __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
   const MapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A, Isolates>(job, of_tile, of_strip, plane, job.plane[p], shared);
+    make_tile<A, Isolates, OfMap>(job, of_tile, of_strip, plane, job.plane[p], shared);
   else
-    make_tile<B, Isolates>(job, of_tile, of_strip, plane, job.plane[p], shared);
+    make_tile<B, Isolates, OfMap>(job, of_tile, of_strip, plane, job.plane[p], shared);
   /* What comes after this grid also comes after the one before. */
   pdl_wait();
 #endif
 }
 
-constexpr int shared_bytes(bool isolates)
-{
-  return 2 * ((isolates ? kSharedTexels<true> : kSharedTexels<false>)+8) +
-         kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
-}
+constexpr int kSharedBytes =
+    2 * (kSharedTexels + 8) + kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
 
-} // namespace
-
-int tile_shared_bytes_of_sm(bool isolates)
-{
-  constexpr int kReserved = 1024; /* of each CTA */
-
-  return kTileCtasOfSm * (shared_bytes(isolates) + kReserved);
-}
-
-template <bool Isolates> static void (*tiles_kernel(int channels))(FrameJob)
+template <bool Isolates> void (*tiles_kernel(int channels))(FrameJob)
 {
   return channels == 4   ? blend_tiles_kernel<4, 4, Isolates>
          : channels == 3 ? blend_tiles_kernel<3, 3, Isolates>
                          : blend_tiles_kernel<1, 2, Isolates>;
 }
 
+} // namespace
+
+int tile_shared_bytes_of_sm()
+{
+  constexpr int kReserved = 1024; /* of each CTA */
+
+  return kTileCtasOfSm * (kSharedBytes + kReserved);
+}
+
 bool blend_tiles(const FrameJob *job, void *stream, CfStatus *status)
 {
   const int channels = job->map.plane[0].channels;
 
-  return launch_mma(
-      job->map.isolates ? tiles_kernel<true>(channels) : tiles_kernel<false>(channels), job,
-      job->tile_count, shared_bytes(job->map.isolates), stream, "blurring by a map", status);
+  return launch_mma(job->map.isolates ? tiles_kernel<true>(channels)
+                                      : tiles_kernel<false>(channels),
+                    job, job->tile_count, kSharedBytes, stream, "blurring by a map", status);
+}
+
+bool blend_map(const FrameJob *job, void *stream, CfStatus *status)
+{
+  return launch_mma(blend_tiles_kernel<1, 1, true, true>, job, job->tile_count, kSharedBytes,
+                    stream, "blurring a blur map", status);
 }
 
 } // namespace cf::blurmap

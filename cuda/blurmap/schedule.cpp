@@ -51,18 +51,20 @@ struct Schedule {
   bool maps_read;
   bool found;   /* LODs and records, for these rows */
   bool ordered; /* by cost */
+  bool weighed; /* isolating: what sums are multiplied by, for these records */
   unsigned frame;
 
   PlanePlan *device_plane;
   MipDownsample *device_downsample;
   uint4 *device_weights;
   size_t device_weights_bytes;
+  size_t lod_bytes;
   uint4 *lods, *levels;
   StripRecord *strips;
   TileRecord *tiles;
   unsigned *order;
   unsigned *transparent;
-  uint8_t *maps; /* MapPlane.map of each plane; NULL before they isolate */
+  uint8_t *maps; /* see place_maps; NULL before samples isolate */
 };
 
 namespace
@@ -75,7 +77,7 @@ const CfPlaneFormat *plane_format(const Schedule *state, int p)
 
 int texel_channels(const Schedule *state, int p)
 {
-  return plane_format(state, p)->channels + (state->isolates ? 1 : 0);
+  return plane_format(state, p)->channels + (state->isolates && !state->mma ? 1 : 0);
 }
 
 /* ---- levels ---- */
@@ -196,8 +198,7 @@ void list_depth(Schedule *state, int depth, int rows)
       downsample.first_cta = ctas;
       downsample.across =
           div_up(image->width,
-                 by_warps ? frame_texels_of_warp(state->isolates, plane_format(state, p)->channels,
-                                                 image->log_x)
+                 by_warps ? frame_texels_of_warp(plane_format(state, p)->channels, image->log_x)
                           : kDownsampleColumns);
       /* All warps of a CTA read the same rows of pixels. */
       if (by_warps && channels > 2)
@@ -217,7 +218,7 @@ void list_depth(Schedule *state, int depth, int rows)
 
 void list_downsamples(Schedule *state)
 {
-  const int resident = state->device->info.multiprocessors * frame_ctas_of_sm(state->isolates);
+  const int resident = state->device->info.multiprocessors * kFrameCtasOfSm;
 
   state->of_depth[1] = 0;
   for (int rows = kLeastFrameRows; rows <= kMostFrameRows; rows++) {
@@ -230,6 +231,29 @@ void list_downsamples(Schedule *state)
 }
 
 /* ---- device memory ---- */
+
+size_t row_bytes(const Schedule *state, int p, size_t pixel)
+{
+  return round_up((size_t)cf_plane_width(&state->video, p) * pixel, kRowAlignment);
+}
+
+/* Places what isolating needs: a white row for all planes, the planes of the map, and, from the
+ * offset on that it returns, what FrameJob.inverse points to. With NULL only tells the offset. */
+size_t place_maps(const Schedule *state, MapJob *map)
+{
+  size_t bytes = row_bytes(state, 0, CF_MAX_CHANNELS);
+
+  for (int p = 0; p < state->planes; p++) {
+    const size_t stride = row_bytes(state, p, sizeof(__half));
+
+    if (map) {
+      map->plane[p].map = (__half *)(state->maps + bytes);
+      map->plane[p].map_stride = (ptrdiff_t)stride;
+    }
+    bytes += stride * (size_t)cf_plane_height(&state->video, p);
+  }
+  return bytes;
+}
 
 bool send_weights(Schedule *state, void *stream, CfStatus *status)
 {
@@ -245,6 +269,9 @@ bool send_weights(Schedule *state, void *stream, CfStatus *status)
 
 bool send_plan(Schedule *state, void *stream, CfStatus *status)
 {
+  if (state->isolates &&
+      !cf_device_fill(state->maps, 0xff, row_bytes(state, 0, CF_MAX_CHANNELS), stream, status))
+    return false;
   for (int p = 0; p < state->planes; p++) {
     if (!upload(&state->device_plane[p], &state->plane[p], sizeof(PlanePlan), stream, status))
       return false;
@@ -293,7 +320,8 @@ bool allocate_records(Schedule *state, CfStatus *status)
     tiles += (size_t)tiles_of_plane(cf_plane_width(&state->video, p), 0,
                                     cf_plane_height(&state->video, p));
   const size_t strips = tiles * kWarps;
-  state->lods = (uint4 *)cf_device_alloc(strips * 2 * 32 * sizeof *state->lods, status);
+  state->lod_bytes = strips * 2 * 32 * sizeof *state->lods;
+  state->lods = (uint4 *)cf_device_alloc(state->lod_bytes, status);
   state->levels =
       state->lods ? (uint4 *)cf_device_alloc(strips * sizeof *state->levels, status) : nullptr;
   state->strips = state->levels
@@ -322,31 +350,9 @@ void describe_tiles(const Schedule *state, FrameJob *job)
   }
 }
 
-size_t map_stride(const Schedule *state, int p)
-{
-  return round_up((size_t)cf_plane_width(&state->video, p) * sizeof(uint16_t), kRowAlignment);
-}
-
-/* With NULL, how many bytes they take. */
-size_t place_maps(const Schedule *state, MapJob *map)
-{
-  size_t bytes = 0;
-
-  for (int p = 0; p < state->planes; p++) {
-    if (map) {
-      map->plane[p].map = (uint16_t *)(state->maps + bytes);
-      map->plane[p].map_stride = (ptrdiff_t)map_stride(state, p);
-    }
-    bytes += map_stride(state, p) * (size_t)cf_plane_height(&state->video, p);
-  }
-  return bytes;
-}
-
 int shared_percent(const Schedule *state)
 {
-  return smaller(
-      div_up(100 * tile_shared_bytes_of_sm(state->isolates), state->device->info.shared_per_sm),
-      100);
+  return smaller(div_up(100 * tile_shared_bytes_of_sm(), state->device->info.shared_per_sm), 100);
 }
 
 void describe_job(Schedule *state, const MapJob *map, FrameJob *job)
@@ -356,7 +362,7 @@ void describe_job(Schedule *state, const MapJob *map, FrameJob *job)
   describe_tiles(state, job);
   job->map.isolates = state->isolates;
   if (state->isolates)
-    place_maps(state, &job->map);
+    job->inverse = (uint4 *)(state->maps + place_maps(state, &job->map));
   job->plane = state->device_plane;
   job->weights = state->device_weights;
   job->lods = state->lods;
@@ -377,7 +383,7 @@ bool find_records(Schedule *state, FrameJob job, bool same_map, void *stream, Cf
 
   if (stays && state->ordered)
     return true;
-  state->found = false;
+  state->found = state->weighed = false;
   if (stays && !sort_tiles(&job, state->order, stream, status))
     return false;
   job.order = stays ? state->order : nullptr;
@@ -413,6 +419,24 @@ bool make_mips(Schedule *state, FrameJob *job, void *stream, CfStatus *status)
     job->overlaps = state->mma && state->device->code >= 90;
   }
   return true;
+}
+
+/* Isolating: blurs the map, as a white picture that it weighs, once for all frames of its records.
+ */
+bool weigh_map(Schedule *state, const FrameJob *job, void *stream, CfStatus *status)
+{
+  FrameJob white = *job;
+
+  if (!state->isolates || !state->mma || state->weighed)
+    return true;
+  for (int p = 0; p < state->planes; p++) {
+    white.map.plane[p].source = state->maps;
+    white.map.plane[p].source_stride = 0;
+    white.map.plane[p].alpha = -1;
+    white.map.plane[p].padding = ~1u; /* one channel will do */
+  }
+  state->weighed = make_mips(state, &white, stream, status) && blend_map(&white, stream, status);
+  return state->weighed;
 }
 
 } // namespace
@@ -462,7 +486,7 @@ bool schedule_plan(Schedule *state, int border, bool isolates, const CfBlurLevel
       return false;
   }
   if (isolates && !state->maps)
-    state->maps = (uint8_t *)cf_device_alloc(place_maps(state, nullptr), status);
+    state->maps = (uint8_t *)cf_device_alloc(place_maps(state, nullptr) + state->lod_bytes, status);
   return (!isolates || state->maps) && check_whole_picture(state, status);
 }
 
@@ -487,6 +511,7 @@ bool schedule_run(Schedule *state, const MapJob *map, bool same_map, void *strea
   }
   const bool good = find_maps(state, &job, same_map, stream, status) &&
                     (!state->mma || find_records(state, job, same_map, stream, status)) &&
+                    weigh_map(state, &job, stream, status) &&
                     make_mips(state, &job, stream, status) &&
                     (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
   return (!job.texels ||

@@ -14,11 +14,7 @@ namespace cf::blurmap
  * twice; the most at which all CTAs are resident at once are taken. */
 constexpr int kLeastFrameRows = 2, kMostFrameRows = 16;
 
-/* CTAs of an SM: what registers allow without spills. */
-constexpr int frame_ctas_of_sm(bool isolates)
-{
-  return isolates ? 6 : 8;
-}
+constexpr int kFrameCtasOfSm = 8;
 
 /* --- mma: mips from mips --- */
 
@@ -39,10 +35,9 @@ constexpr int kLookupRows = 4; /* of a lane, whose loads are under way together 
  * first-level cache, which holds weights. */
 constexpr int kTileCtasOfSm = 4;
 
-/* Texels in shared memory for a tile: three channels where texels are samples; isolating, four of
- * two images and what divides them. Where they are too few, the tile loads one channel at a time,
- * or one image of one channel. */
-template <bool Isolates> constexpr int kSharedTexels = (Isolates ? 20 : 16) * 1024;
+/* Texels in shared memory for a tile: three channels where texels are samples. Where they are too
+ * few, the tile loads one channel at a time, or one image of one channel. */
+constexpr int kSharedTexels = 16 * 1024;
 
 /* Rows of the frame that a warp loads at a time, inside of the plane and at its sides, where code
  * is long. */

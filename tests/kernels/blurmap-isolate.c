@@ -211,6 +211,40 @@ static void larger_pictures_agree(CfTest *test)
   }
 }
 
+/* A map that stays for some frames, of other pictures each, and then is another one. */
+static void later_frames_agree(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA};
+
+  for (int f = 0; f < 2; f++) {
+    const CfVideo video = cf_video(formats[f], 131, 100);
+    CfRig *rig = NULL;
+
+    for (int i = 0; i < 8; i++) {
+      CfGaussblurParams params =
+          mapped(i == 4 ? CF_MAP_LUMA : CF_MAP_RADIAL, i < 6 ? 9.0 : 4.0, 0.0);
+      CfTestPicture *source = picture(formats[f], 131, 100, CF_PATTERN_PHOTO,
+                                      i % 2 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed + i);
+      CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+      CfTestPicture *want;
+
+      params.map_isolate = true;
+      if (!rig)
+        rig = cf_rig_open(test, test->engine, &video, &params, 2);
+      else if (i > 3)
+        cf_rig_update(rig, &params);
+      want = cf_test_reference(test, &params, source);
+      say(test, &params, source);
+      if (rig && want && cf_rig_run(rig, source, got))
+        cf_test_compare(test, got, want, codes(formats[f], 2.0));
+      cf_picture_free(got);
+      cf_picture_free(want);
+      cf_picture_free(source);
+    }
+    cf_rig_close(rig);
+  }
+}
+
 /* A white subject on black, as one with a hard mask: not a trace of it is around. */
 static void leaves_no_aura(CfTest *test)
 {
@@ -271,6 +305,7 @@ static const CfTestCase cases[] = {
     {"masks-agree", masks_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"drawn-maps-agree", drawn_maps_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"larger-pictures-agree", larger_pictures_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"later-frames-agree", later_frames_agree, CF_EACH_OTHER_ENGINE},
     {"leaves-no-aura", leaves_no_aura, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"needs-something-sharp", needs_something_sharp, CF_ONCE},
     {0},
