@@ -9,24 +9,27 @@
  *   download  waits for filtered; slot.result -> host; records downloaded
  *
  * The events of a slot that was never used count as passed. Rows from ordinary memory are first
- * copied into the slot's page-locked rows, once those before them have been uploaded.
+ * copied into page-locked rows, those of several strips in one loop: its threads wait neither for
+ * each other nor for what is enqueued, and copy while the rows of the loop before are uploaded.
  */
 #include "cuda/common/host_transfer.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #define MAX_SLOTS 4
 
-/* What a thread copies at a time. */
-#define COPY_BYTES ((size_t)64 << 10)
+/* Strips that one loop copies from ordinary memory, and the page-locked places for them, which are
+ * used in turn: one is filled while the other is uploaded. */
+#define BATCH_STRIPS 4
+#define BATCHES      2
 
-/* A thread more is worth waking for so much. */
-#define THREAD_BYTES ((size_t)512 << 10)
+/* What a thread copies at a time, and how much of that another thread is worth waking for. */
+#define CHUNK_BYTES   ((size_t)64 << 10)
+#define THREAD_CHUNKS 8
 
 /* Looks for an event, of half a microsecond each, before a wait sleeps between them. */
 #define FEW_LOOKS 64
@@ -35,7 +38,6 @@
 /* The planes of one strip in device memory, and its events. */
 typedef struct {
   CfPicture source, result;
-  CfPicture staged; /* page-locked, as `source`; where pictures come from ordinary memory */
   void *uploaded, *filtered, *downloaded;
   void *source_free; /* filtered, and the next strip has its rows */
 } Slot;
@@ -46,14 +48,21 @@ struct CfHostTransfer {
   CfStrips strips;
   void *memory; /* the slots' device memory, `bytes` of it */
   size_t bytes;
-  void *staged;         /* the slots' page-locked memory; NULL until it is needed */
-  CfHostLoop copy_loop; /* copies into it; NULL where sources are page-locked */
+  CfHostLoop copy_loop; /* copies into `staged`; NULL where sources are page-locked */
   int copy_threads;
+  uint8_t *staged;      /* page-locked memory of all batches; NULL until it is needed */
+  void *taken[BATCHES]; /* events: what was last copied there has been uploaded */
+  unsigned next_batch;
   Slot slots[MAX_SLOTS]; /* used in turn */
   unsigned next_slot;
   void *done[CF_HOST_TRANSFER_PICTURES]; /* events: picture number n modulo these is in the host */
   unsigned sent;                         /* pictures */
 };
+
+static int smallest(int a, int b)
+{
+  return a < b ? a : b;
+}
 
 static bool create_event(void **event, CfStatus *status)
 {
@@ -78,6 +87,8 @@ CfHostTransfer *cf_host_transfer_open(const CfDevice *device, CfStatus *status)
     good = create_event(&slot->uploaded, status) && create_event(&slot->source_free, status) &&
            create_event(&slot->filtered, status) && create_event(&slot->downloaded, status);
   }
+  for (int i = 0; good && i < BATCHES; i++)
+    good = create_event(&transfer->taken[i], status);
   for (int i = 0; good && i < CF_HOST_TRANSFER_PICTURES; i++)
     good = create_event(&transfer->done[i], status);
   if (!good) {
@@ -119,6 +130,8 @@ static void free_in_context(CfHostTransfer *transfer)
     cf_event_destroy(transfer->slots[i].filtered);
     cf_event_destroy(transfer->slots[i].downloaded);
   }
+  for (int i = 0; i < BATCHES; i++)
+    cf_event_destroy(transfer->taken[i]);
   for (int i = 0; i < CF_HOST_TRANSFER_PICTURES; i++)
     cf_event_destroy(transfer->done[i]);
   cf_device_free(transfer->memory);
@@ -233,75 +246,6 @@ void cf_host_transfer_stage(CfHostTransfer *transfer, CfHostLoop loop, int threa
   transfer->copy_threads = threads;
 }
 
-/* Page-locked rows for all slots. */
-static bool allocate_staged(CfHostTransfer *transfer, CfStatus *status)
-{
-  const CfStrips *strips = &transfer->strips;
-  uint8_t *memory = cf_pinned_alloc((size_t)strips->slots * strips->source_bytes, status);
-
-  transfer->staged = memory;
-  for (int i = 0; memory && i < strips->slots; i++, memory += strips->source_bytes)
-    cf_strips_lay_out(&strips->video, strips->source_rows, memory, &transfer->slots[i].staged);
-  return transfer->staged;
-}
-
-/* Only the device reads what is copied here, so it need not go through the caches. */
-static void copy_bytes(uint8_t *to, const uint8_t *from, size_t bytes)
-{
-#ifdef __SSE2__
-  for (; bytes >= 64 && (uintptr_t)to % 16 == 0; to += 64, from += 64, bytes -= 64) {
-    for (int i = 0; i < 64; i += 16)
-      _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
-  }
-#endif
-  memcpy(to, from, bytes);
-}
-
-typedef struct {
-  const CfVideo *video;
-  const CfPicture *to, *from;
-  int first; /* row */
-} HostCopy;
-
-/* Row pairs of all planes. */
-static void copy_pairs(void *context, int first, int end)
-{
-  const HostCopy *work = context;
-  const CfVideo *video = work->video;
-  const CfRows pairs = {work->first + 2 * first, 2 * (end - first)};
-
-  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
-    const CfRows rows = cf_strips_plane_rows(video, plane, pairs);
-    const int height = cf_plane_height(video, plane);
-
-    for (int y = rows.first; y < rows.first + rows.rows && y < height; y++)
-      copy_bytes(row_of(work->to, plane, y), row_of(work->from, plane, y),
-                 cf_row_bytes(video, plane));
-  }
-#ifdef __SSE2__
-  _mm_sfence();
-#endif
-}
-
-static bool stage(CfHostTransfer *transfer, const Slot *slot, const CfStrip *strip,
-                  const CfPicture *source, CfPicture *staged, CfStatus *status)
-{
-  const CfVideo *video = &transfer->strips.video;
-  const HostCopy work = {video, staged, source, strip->arriving.first};
-  const int pairs = (strip->arriving.rows + 1) / 2;
-  const size_t bytes = cf_strips_lay_out(video, 2, NULL, NULL); /* of a pair */
-  const size_t threads = 1 + bytes * (size_t)pairs / THREAD_BYTES;
-
-  if ((!transfer->staged && !allocate_staged(transfer, status)) ||
-      !wait_for(slot->uploaded, status))
-    return false;
-  *staged = picture_from(video, &slot->staged, strip->held.first);
-  transfer->copy_loop(threads < (size_t)transfer->copy_threads ? (int)threads
-                                                               : transfer->copy_threads,
-                      pairs, 1 + (int)(COPY_BYTES / bytes), copy_pairs, (void *)&work);
-  return true;
-}
-
 /* What one picture's strips have in common. */
 typedef struct {
   const CfPicture *source, *destination;
@@ -340,20 +284,19 @@ static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int
   return cf_event_record(slot->source_free, transfer->stream, status);
 }
 
-static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int index,
-                          CfStatus *status)
+/* `from` has the strip's new rows, in page-locked memory. */
+static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, const CfPicture *from,
+                          int index, CfStatus *status)
 {
   const CfStrips *strips = &transfer->strips;
   const CfStrip strip = cf_strips_strip(strips, index);
   Slot *slot = &transfer->slots[transfer->next_slot];
-  CfPicture source = picture_from(&strips->video, &slot->source, strip.held.first);
-  CfPicture result = picture_from(&strips->result, &slot->result, strip.made.first);
-  CfPicture from = *picture->source;
+  const CfPicture source = picture_from(&strips->video, &slot->source, strip.held.first);
+  const CfPicture result = picture_from(&strips->result, &slot->result, strip.made.first);
 
   transfer->next_slot = (transfer->next_slot + 1) % (unsigned)strips->slots;
-  return (!transfer->copy_loop || stage(transfer, slot, &strip, picture->source, &from, status)) &&
-         cf_stream_wait_event(transfer->upload, slot->source_free, status) &&
-         copy(CF_COPY_TO_DEVICE, &strips->video, &source, &from, strip.arriving, transfer->upload,
+  return cf_stream_wait_event(transfer->upload, slot->source_free, status) &&
+         copy(CF_COPY_TO_DEVICE, &strips->video, &source, from, strip.arriving, transfer->upload,
               status) &&
          cf_event_record(slot->uploaded, transfer->upload, status) &&
          enqueue_filter(transfer, picture, index, slot, &transfer->slots[transfer->next_slot],
@@ -362,6 +305,96 @@ static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int 
          copy(CF_COPY_TO_HOST, &strips->result, picture->destination, &result, strip.made,
               transfer->download, status) &&
          cf_event_record(slot->downloaded, transfer->download, status);
+}
+
+/* Rows with the same distance go as one piece. */
+static void copy_to_staged(const CfVideo *video, const CfPicture *to, const CfPicture *from,
+                           CfRows rows)
+{
+  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
+    const CfRows part = cf_strips_plane_rows(video, plane, rows);
+    const size_t stride = (size_t)to->stride[plane], bytes = cf_row_bytes(video, plane);
+    const int at_once = from->stride[plane] == to->stride[plane] ? part.rows : 1;
+
+    for (int y = part.first; y < part.first + part.rows; y += at_once)
+      memcpy(row_of(to, plane, y), row_of(from, plane, y), stride * (size_t)(at_once - 1) + bytes);
+  }
+}
+
+/* The new rows of strips next to each other, which one loop copies in chunks. The thread that sends
+ * them takes part, and enqueues those strips that are complete in between. */
+typedef struct {
+  CfHostTransfer *transfer;
+  const Picture *picture;
+  CfPicture staged;
+  int first, count;                /* strips */
+  int next;                        /* of them, to be enqueued */
+  int chunks, chunk_rows;          /* of each */
+  atomic_int copied[BATCH_STRIPS]; /* chunks of each */
+  pthread_t sender;
+  CfStatus *status;
+  bool good;
+} Batch;
+
+static void enqueue_complete(Batch *batch)
+{
+  for (; batch->good && batch->next < batch->count &&
+         atomic_load(&batch->copied[batch->next]) == batch->chunks;
+       batch->next++)
+    batch->good = enqueue_strip(batch->transfer, batch->picture, &batch->staged,
+                                batch->first + batch->next, batch->status);
+}
+
+static void copy_chunks(void *context, int first, int end)
+{
+  Batch *batch = context;
+  const CfStrips *strips = &batch->transfer->strips;
+
+  for (int i = first; i < end; i++) {
+    const int strip = i / batch->chunks, above = i % batch->chunks * batch->chunk_rows;
+    const CfRows arriving = cf_strips_strip(strips, batch->first + strip).arriving;
+    const CfRows rows = {arriving.first + above,
+                         smallest(arriving.rows - above, batch->chunk_rows)};
+
+    if (rows.rows > 0)
+      copy_to_staged(&strips->video, &batch->staged, batch->picture->source, rows);
+    atomic_fetch_add(&batch->copied[strip], 1);
+    if (pthread_equal(pthread_self(), batch->sender))
+      enqueue_complete(batch);
+  }
+}
+
+static bool send_batch(CfHostTransfer *transfer, const Picture *picture, int first,
+                       CfStatus *status)
+{
+  const CfStrips *strips = &transfer->strips;
+  const CfVideo *video = &strips->video;
+  const int rows = smallest(BATCH_STRIPS * strips->rows + strips->halo, video->height);
+  const size_t bytes = cf_strips_lay_out(video, rows, NULL, NULL);
+  const int chunk_rows = 2 * (1 + (int)(CHUNK_BYTES / cf_strips_lay_out(video, 2, NULL, NULL)));
+  const unsigned place = transfer->next_batch++ % BATCHES;
+  Batch batch = {.transfer = transfer,
+                 .picture = picture,
+                 .first = first,
+                 .count = smallest(strips->count - first, BATCH_STRIPS),
+                 .chunks = 1 + (strips->rows + strips->halo) / chunk_rows,
+                 .chunk_rows = chunk_rows,
+                 .sender = pthread_self(),
+                 .status = status,
+                 .good = true};
+  const int chunks = batch.count * batch.chunks;
+  CfPicture memory;
+
+  if (!transfer->staged)
+    transfer->staged = cf_pinned_alloc(BATCHES * bytes, status);
+  if (!transfer->staged || !wait_for(transfer->taken[place], status))
+    return false;
+  cf_strips_lay_out(video, rows, transfer->staged + place * bytes, &memory);
+  batch.staged = picture_from(video, &memory, cf_strips_strip(strips, first).arriving.first);
+  transfer->copy_loop(smallest(1 + chunks / THREAD_CHUNKS, transfer->copy_threads), chunks, 1,
+                      copy_chunks, &batch);
+  enqueue_complete(&batch);
+  return batch.good && cf_event_record(transfer->taken[place], transfer->upload, status);
 }
 
 bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
@@ -376,8 +409,9 @@ bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
     return false;
   transfer->stream = stream;
   *ticket = transfer->sent++;
-  for (int i = 0; good && i < transfer->strips.count; i++)
-    good = enqueue_strip(transfer, &picture, i, status);
+  for (int i = 0; good && i < transfer->strips.count; i += transfer->copy_loop ? BATCH_STRIPS : 1)
+    good = transfer->copy_loop ? send_batch(transfer, &picture, i, status)
+                               : enqueue_strip(transfer, &picture, source, i, status);
   good = good && cf_event_record(transfer->done[*ticket % CF_HOST_TRANSFER_PICTURES],
                                  transfer->download, status);
   if (!good)

@@ -40,8 +40,8 @@ void cf_host_transfer_close(CfHostTransfer *transfer);
 bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfStatus *status);
 
 /* Where the sources of the next pictures are: in page-locked memory, or, with a loop, in any: then
- * its threads copy them into page-locked memory of the transfer, strip by strip, while earlier
- * strips are under way. */
+ * its threads copy them into page-locked memory of the transfer, while earlier strips are under
+ * way. The filter is called in the sending thread, also within the loop. */
 void cf_host_transfer_stage(CfHostTransfer *transfer, CfHostLoop loop, int threads);
 
 /* Enqueues a picture, whose filter runs on `stream`. `ticket` is for cf_host_transfer_wait(), which
