@@ -332,13 +332,13 @@ __device__ inline void store_inverse(const FrameJob &job, const Halves &sum)
 /* All channels at a time, where none weighs, or, isolating, the map alone, by which all samples are
  * visible that are not copied. */
 template <int C, bool Isolates>
-__device__ inline void
-blend_together(const StripWork &work, const MapPlane &plane, const Halves &lods, unsigned needed,
-               const ChannelOrder &order, const Halves &inverse, Codes (&codes)[C])
+__device__ inline void blend_together(const StripWork &work, const MapPlane &plane,
+                                      const Halves &lods, const ChannelOrder &order,
+                                      const Halves &inverse, Codes (&codes)[C])
 {
   Halves result[kColours<C>] = {};
 
-  work.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
+  work.template add_levels<kColours<C>>(lods, ~0u, kColours<C>, 0, true, result);
 #pragma unroll
   for (int c = 0; c < kColours<C>; c++) {
     if (Isolates)
@@ -463,7 +463,7 @@ __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, cons
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
   if ((kColours<C>) > 1 && residency.whole && order.alpha < 0) {
-    blend_together<C, Isolates>(work, plane, lods, needed, order, inverse, codes);
+    blend_together<C, Isolates>(work, plane, lods, order, inverse, codes);
     store_strip<C>(plane, strip, lods, codes, order.first);
   } else {
     blend_channels<C, Isolates, OfMap>(work, plane, strip, lods, recorded, needed, residency, order,
