@@ -477,7 +477,7 @@ int cf_coverage_stretch(const CfCoverage *frame, int plane, int y, int x0, int e
   const CfPlaneFormat *info = &cf_format_info(frame->video.format)->plane[plane];
   const int sx = info->subsampling_x, row = (y << info->subsampling_y) / CELL_ROWS;
   const int *first = &frame->first[row * cell_columns(&frame->video)];
-  const int limit = end - x0 < CF_COVERAGE_SAMPLES ? end : x0 + CF_COVERAGE_SAMPLES;
+  const int limit = cf_min(end, x0 + CF_COVERAGE_SAMPLES);
   int cell = (x0 << sx) / CELL_COLUMNS, x;
 
   *close = frame->rule.outside || first[cell] < first[cell + 1];
@@ -485,7 +485,7 @@ int cf_coverage_stretch(const CfCoverage *frame, int plane, int y, int x0, int e
     cell++;
     x = cell * CELL_COLUMNS >> sx;
   } while (x < limit && (frame->rule.outside || first[cell] < first[cell + 1]) == *close);
-  return x < limit ? x : limit;
+  return cf_min(x, limit);
 }
 
 bool cf_coverage_row(const CfCoverage *frame, int plane, int y, int x0, int count,

@@ -30,6 +30,18 @@
     4, {a, b, c, d}, 0, 0                                                                          \
   }
 
+/* Luma, and half as wide and high the two of chroma side by side. */
+#define PLANES_NV(a, b)                                                                            \
+  {                                                                                                \
+    PLANE_1(Y, 0, 0), PLANE_2(a, b, 1, 1)                                                          \
+  }
+
+/* The second and third subsampled. */
+#define PLANES_3(a, b, c, sx, sy)                                                                  \
+  {                                                                                                \
+    PLANE_1(a, 0, 0), PLANE_1(b, sx, sy), PLANE_1(c, sx, sy)                                       \
+  }
+
 #define PLANE_422(a, b, c, d)                                                                      \
   {                                                                                                \
     4, {a, b, c, d}, 1, 0                                                                          \
@@ -40,19 +52,19 @@ static const CfFormatInfo formats[CF_FORMAT_COUNT] = {
     /* name, planes, channels in memory order, bits, shift, rgb, alpha, packed */
     [CF_FORMAT_GRAY8]     = {"GRAY8",     1, {PLANE_1(Y, 0, 0)}, 8, 0, false, false, false},
     [CF_FORMAT_GRAY16_LE] = {"GRAY16_LE", 1, {PLANE_1(Y, 0, 0)}, 16, 0, false, false, false},
-    [CF_FORMAT_I420]      = {"I420",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 8, 0, false, false, false},
-    [CF_FORMAT_YV12]      = {"YV12",      3, {PLANE_1(Y, 0, 0), PLANE_1(V, 1, 1), PLANE_1(U, 1, 1)}, 8, 0, false, false, false},
-    [CF_FORMAT_NV12]      = {"NV12",      2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 8, 0, false, false, false},
-    [CF_FORMAT_NV21]      = {"NV21",      2, {PLANE_1(Y, 0, 0), PLANE_2(V, U, 1, 1)}, 8, 0, false, false, false},
-    [CF_FORMAT_Y42B]      = {"Y42B",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 8, 0, false, false, false},
-    [CF_FORMAT_Y444]      = {"Y444",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 8, 0, false, false, false},
-    [CF_FORMAT_I420_10LE] = {"I420_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 10, 0, false, false, false},
-    [CF_FORMAT_I422_10LE] = {"I422_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 10, 0, false, false, false},
-    [CF_FORMAT_Y444_10LE] = {"Y444_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 10, 0, false, false, false},
-    [CF_FORMAT_P010_10LE] = {"P010_10LE", 2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 10, 6, false, false, false},
-    [CF_FORMAT_P012_LE]   = {"P012_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 12, 4, false, false, false},
-    [CF_FORMAT_P016_LE]   = {"P016_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 16, 0, false, false, false},
-    [CF_FORMAT_Y444_16LE] = {"Y444_16LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 16, 0, false, false, false},
+    [CF_FORMAT_I420]      = {"I420",      3, PLANES_3(Y, U, V, 1, 1), 8, 0, false, false, false},
+    [CF_FORMAT_YV12]      = {"YV12",      3, PLANES_3(Y, V, U, 1, 1), 8, 0, false, false, false},
+    [CF_FORMAT_NV12]      = {"NV12",      2, PLANES_NV(U, V), 8, 0, false, false, false},
+    [CF_FORMAT_NV21]      = {"NV21",      2, PLANES_NV(V, U), 8, 0, false, false, false},
+    [CF_FORMAT_Y42B]      = {"Y42B",      3, PLANES_3(Y, U, V, 1, 0), 8, 0, false, false, false},
+    [CF_FORMAT_Y444]      = {"Y444",      3, PLANES_3(Y, U, V, 0, 0), 8, 0, false, false, false},
+    [CF_FORMAT_I420_10LE] = {"I420_10LE", 3, PLANES_3(Y, U, V, 1, 1), 10, 0, false, false, false},
+    [CF_FORMAT_I422_10LE] = {"I422_10LE", 3, PLANES_3(Y, U, V, 1, 0), 10, 0, false, false, false},
+    [CF_FORMAT_Y444_10LE] = {"Y444_10LE", 3, PLANES_3(Y, U, V, 0, 0), 10, 0, false, false, false},
+    [CF_FORMAT_P010_10LE] = {"P010_10LE", 2, PLANES_NV(U, V), 10, 6, false, false, false},
+    [CF_FORMAT_P012_LE]   = {"P012_LE",   2, PLANES_NV(U, V), 12, 4, false, false, false},
+    [CF_FORMAT_P016_LE]   = {"P016_LE",   2, PLANES_NV(U, V), 16, 0, false, false, false},
+    [CF_FORMAT_Y444_16LE] = {"Y444_16LE", 3, PLANES_3(Y, U, V, 0, 0), 16, 0, false, false, false},
     [CF_FORMAT_UYVY]      = {"UYVY",      1, {PLANE_422(U, Y, V, Y)}, 8, 0, false, false, true},
     [CF_FORMAT_YUY2]      = {"YUY2",      1, {PLANE_422(Y, U, Y, V)}, 8, 0, false, false, true},
     [CF_FORMAT_RGB]       = {"RGB",       1, {PLANE_3(R, G, B)}, 8, 0, true, false, false},
@@ -66,7 +78,7 @@ static const CfFormatInfo formats[CF_FORMAT_COUNT] = {
     [CF_FORMAT_ARGB]      = {"ARGB",      1, {PLANE_4(A, R, G, B)}, 8, 0, true, true, false},
     [CF_FORMAT_ABGR]      = {"ABGR",      1, {PLANE_4(A, B, G, R)}, 8, 0, true, true, false},
     [CF_FORMAT_AYUV]      = {"AYUV",      1, {PLANE_4(A, Y, U, V)}, 8, 0, false, true, false},
-    [CF_FORMAT_GBR]       = {"GBR",       3, {PLANE_1(G, 0, 0), PLANE_1(B, 0, 0), PLANE_1(R, 0, 0)}, 8, 0, true, false, false},
+    [CF_FORMAT_GBR]       = {"GBR",       3, PLANES_3(G, B, R, 0, 0), 8, 0, true, false, false},
 };
 /* clang-format on */
 

@@ -40,10 +40,6 @@ FOREIGN = (
 )
 GENERATED = {"config.h"}
 
-# Each has to go: an exception that is no longer needed fails.
-TOO_LONG = set()
-TOO_WIDE = {"plan/image.c"}  # the table of formats
-
 CODE = {".c", ".h", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
@@ -114,12 +110,10 @@ def check_includes(tap, root, names):
     tap.check(not problems, "includes point one way", "\n".join(problems))
 
 
-def check_exceptions(tap, title, broken, exceptions):
+def check_files(tap, title, broken):
     """`broken` says of each file that breaks a rule how."""
-    problems = [f"{name}: {how}" for name, how in sorted(broken.items()) if name not in exceptions]
-    problems += [f"{name} is no exception any more: take it off the list in tests/house.py"
-                 for name in sorted(exceptions - set(broken))]
-    tap.check(not problems, title, "\n".join(problems))
+    tap.check(not broken, title,
+              "\n".join(f"{name}: {how}" for name, how in sorted(broken.items())))
 
 
 def check_lengths(tap, root, names):
@@ -129,7 +123,7 @@ def check_lengths(tap, root, names):
             lines = len(read(root, name))
             if lines > MOST_LINES:
                 broken[name] = f"{lines} lines"
-    check_exceptions(tap, f"no file has more than {MOST_LINES} lines", broken, TOO_LONG)
+    check_files(tap, f"no file has more than {MOST_LINES} lines", broken)
 
 
 def is_source(root, name):
@@ -149,8 +143,7 @@ def check_source_columns(tap, root, names):
                     if len(line) > MOST_COLUMNS]
             if wide:
                 broken[name] = f"lines {', '.join(wide)}"
-    check_exceptions(tap, f"no line of a source is longer than {MOST_COLUMNS} columns", broken,
-                     TOO_WIDE)
+    check_files(tap, f"no line of a source is longer than {MOST_COLUMNS} columns", broken)
 
 
 def prose(lines):

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "plan/int_math.h"
+
 #define MAX_SLOTS 4
 
 /* Strips that one loop copies from ordinary memory, and the page-locked places for them, which are
@@ -58,11 +60,6 @@ struct CfHostTransfer {
   void *done[CF_HOST_TRANSFER_PICTURES]; /* events: picture number n modulo these is in the host */
   unsigned sent;                         /* pictures */
 };
-
-static int smallest(int a, int b)
-{
-  return a < b ? a : b;
-}
 
 static bool create_event(void **event, CfStatus *status)
 {
@@ -353,8 +350,7 @@ static void copy_chunks(void *context, int first, int end)
   for (int i = first; i < end; i++) {
     const int strip = i / batch->chunks, above = i % batch->chunks * batch->chunk_rows;
     const CfRows arriving = cf_strips_strip(strips, batch->first + strip).arriving;
-    const CfRows rows = {arriving.first + above,
-                         smallest(arriving.rows - above, batch->chunk_rows)};
+    const CfRows rows = {arriving.first + above, cf_min(arriving.rows - above, batch->chunk_rows)};
 
     if (rows.rows > 0)
       copy_to_staged(&strips->video, &batch->staged, batch->picture->source, rows);
@@ -369,14 +365,14 @@ static bool send_batch(CfHostTransfer *transfer, const Picture *picture, int fir
 {
   const CfStrips *strips = &transfer->strips;
   const CfVideo *video = &strips->video;
-  const int rows = smallest(BATCH_STRIPS * strips->rows + strips->halo, video->height);
+  const int rows = cf_min(BATCH_STRIPS * strips->rows + strips->halo, video->height);
   const size_t bytes = cf_strips_lay_out(video, rows, NULL, NULL);
   const int chunk_rows = 2 * (1 + (int)(CHUNK_BYTES / cf_strips_lay_out(video, 2, NULL, NULL)));
   const unsigned place = transfer->next_batch++ % BATCHES;
   Batch batch = {.transfer = transfer,
                  .picture = picture,
                  .first = first,
-                 .count = smallest(strips->count - first, BATCH_STRIPS),
+                 .count = cf_min(strips->count - first, BATCH_STRIPS),
                  .chunks = 1 + (strips->rows + strips->halo) / chunk_rows,
                  .chunk_rows = chunk_rows,
                  .sender = pthread_self(),
@@ -391,7 +387,7 @@ static bool send_batch(CfHostTransfer *transfer, const Picture *picture, int fir
     return false;
   cf_strips_lay_out(video, rows, transfer->staged + place * bytes, &memory);
   batch.staged = picture_from(video, &memory, cf_strips_strip(strips, first).arriving.first);
-  transfer->copy_loop(smallest(1 + chunks / THREAD_CHUNKS, transfer->copy_threads), chunks, 1,
+  transfer->copy_loop(cf_min(1 + chunks / THREAD_CHUNKS, transfer->copy_threads), chunks, 1,
                       copy_chunks, &batch);
   enqueue_complete(&batch);
   return batch.good && cf_event_record(transfer->taken[place], transfer->upload, status);
