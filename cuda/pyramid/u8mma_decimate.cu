@@ -308,7 +308,9 @@ __device__ inline uint32_t split_scaled(float &low, float &high)
   return pair;
 }
 
-/* Eight rows at a time, in a loop: to fetch the instructions twice would take longer. */
+/* Eight rows at a time, in a loop: to fetch the instructions twice would take longer. The first
+ * ones' sums go to both places, those of the others over them: by constant indices only, so that
+ * they stay in registers. */
 template <int D, int N>
 __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&words)[2][N],
                                             const uint4 *taps, const Centre (&centre)[2],
