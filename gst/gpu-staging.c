@@ -7,7 +7,7 @@
 #include "gpu-pinned.h"
 
 /* Threads that copy a frame: so many keep up with the bus. */
-#define COPY_THREADS 12
+#define COPY_THREADS 16
 
 typedef struct {
   GstBuffer *source_buffer, *destination_buffer; /* may be the same */
