@@ -93,16 +93,16 @@ size_t cf_strips_bytes(const CfStrips *strips)
   return (size_t)strips->slots * (strips->source_bytes + strips->result_bytes);
 }
 
-/* The most rows of a strip, even, whose slots keep to `limit`; 0 or less if none do. */
+/* The most rows of a strip, even, with which the slots stay within `limit`; 0 if none do. A source
+ * slot also holds the halo, `halo` rows on both sides. */
 static int rows_within(const Videos *videos, int halo, int slots, size_t limit)
 {
-  const int height = videos->source.height;
-  const size_t two = cf_strips_lay_out(&videos->source, 2, NULL, NULL) +
-                     cf_strips_lay_out(&videos->result, 2, NULL, NULL);
-  const size_t fitting = 2 * limit / ((size_t)slots * two);
-  const int rows = fitting < (size_t)height + 1 ? (int)fitting : height + 1;
+  const size_t source_pair = cf_strips_lay_out(&videos->source, 2, NULL, NULL);
+  const size_t result_pair = cf_strips_lay_out(&videos->result, 2, NULL, NULL);
+  const size_t slot = limit / (size_t)slots, halo_bytes = (size_t)halo * source_pair;
+  const size_t pairs = slot < halo_bytes ? 0 : (slot - halo_bytes) / (source_pair + result_pair);
 
-  return (rows - halo) & ~1;
+  return 2 * (int)(pairs < (size_t)videos->source.height ? pairs : (size_t)videos->source.height);
 }
 
 static size_t preferred_bytes(const CfVideo *video)
