@@ -7,14 +7,14 @@
 #include "cpu/common/parallel.h"
 #include "cpu/llf/pixel_io.h"
 
-/* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
- * loaded twice, and the less differs what threads have to do. */
+/* Rows of level 1 per task: even, at least 6. Smaller tasks load more rows of the picture twice;
+ * larger ones are shared out less evenly. */
 #define ROWS_A_TASK 8
 
-/* Images smaller than this are done by one thread: waking others takes longer. */
+/* Images with fewer pixels are filtered by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
 
-/* The image under way. */
+/* The image and the group that are being filtered. */
 typedef struct {
   CfLlfPlanes *planes;
   const CfLlfTables *tables;
@@ -25,7 +25,7 @@ typedef struct {
   bool first_group, last_group;
 } Run;
 
-/* --- rows --- */
+/* ---- Rows of the planes ---- */
 
 static float *gaussian_row(const Run *run, int level, int y)
 {
@@ -37,7 +37,7 @@ static float *difference_row(const Run *run, int level, int y)
   return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
 }
 
-/* Of the moments of `level`, which its weights are made of: of its rows 2 y and 2 y + 1. */
+/* Moments of rows 2 y and 2 y + 1 of `level`, from which its weights are computed. */
 static float *moments_row(const Run *run, int level, int y)
 {
   return run->planes->moments[level] + (size_t)y * run->planes->stride[level + 1];
@@ -49,7 +49,7 @@ static int16_t *component_row(const Run *run, int level, int y)
          (size_t)y * run->planes->stride[level] * (size_t)run->group->kernels->components;
 }
 
-/* Row `y` of the picture, loaded unless the thread still has it. */
+/* Row `y` of the picture; loaded, unless the thread's ring still has it. */
 static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
 {
   const CfLlfTables *tables = run->tables;
@@ -82,7 +82,7 @@ static CfLlfPositions positions(const PictureRow *row)
   return (CfLlfPositions){row->pair, row->fraction};
 }
 
-static Worker *fresh_worker(const Run *run)
+static Worker *start_worker(const Run *run)
 {
   Worker *worker = &run->planes->worker[cf_thread_index()];
 
@@ -93,9 +93,10 @@ static Worker *fresh_worker(const Run *run)
   return worker;
 }
 
-/* --- down --- */
+/* ---- Down: the pyramids ---- */
 
-/* Row `y` of the Gaussian level `fine` + 1, and of level `fine`'s moments, from five rows. */
+/* Computes row `y` of Gaussian level `fine` + 1, and of the moments of level `fine`, from five
+ * rows. */
 static void reduce_image(const Run *run, Worker *worker, int fine, int y,
                          const float *const from[5])
 {
@@ -107,7 +108,7 @@ static void reduce_image(const Run *run, Worker *worker, int fine, int y,
     kernels->moments(from + 2, width, worker->scratch, moments_row(run, fine, y));
 }
 
-/* Rows `from` .. `to` - 1 of level 1, from the picture. */
+/* Computes rows from..to - 1 of level 1, from the picture. */
 static void analyse_rows(const Run *run, Worker *worker, int from, int to)
 {
   const CfLlfKernels *kernels = run->group->kernels;
@@ -129,7 +130,7 @@ static void analyse_rows(const Run *run, Worker *worker, int from, int to)
   }
 }
 
-/* Row `y` of `level`, from the level before. */
+/* Computes row `y` of `level` from the level below. */
 static void reduce_row(const Run *run, Worker *worker, int level, int y)
 {
   const CfLlfKernels *kernels = run->group->kernels;
@@ -154,7 +155,7 @@ static void reduce_rows(const Run *run, Worker *worker, int from, int to)
     reduce_row(run, worker, 2, y);
 }
 
-/* --- weights --- */
+/* ---- Weights ---- */
 
 static int clamped(int i, int last)
 {
@@ -167,7 +168,7 @@ static void add_row(int width, float factor, const float *restrict from, float *
     to[x] += factor * from[x];
 }
 
-/* Laplacian coefficients of the input in rows 2 pair and 2 pair + 1 of `level`. */
+/* Computes the input's Laplacian coefficients in rows 2 pair and 2 pair + 1 of `level`. */
 static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
                            float *const laplacian[2])
 {
@@ -185,7 +186,8 @@ static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
                                  laplacian);
 }
 
-/* Row `y` of the weights of `level`, a row of blocks, made unless the thread still has it. */
+/* Row `y` of the weights of `level`, one value per block; computed, unless the thread still has it.
+ */
 static const float *weight_row(const Run *run, Worker *worker, int level, int y)
 {
   const CfLlfWeights *weights = run->weights;
@@ -207,12 +209,13 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
   return row->row;
 }
 
-/* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
+/* Adds the linear part to the coefficients of rows 2 pair and 2 pair + 1 of `level`, and multiplies
+ * both by the weights. */
 static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
                        float *const difference[2])
 {
-  /* The upper cell of a block is between it and the one above, the lower one between it and the one
-   * below. */
+  /* Cells have half the height of blocks: the upper cell of a block lies between this block and the
+   * one above, the lower cell between it and the one below. */
   const float part = pair % 2 == 0 ? 0.75f : 0.25f;
   const int width = run->pyramid->width[level];
   const int last = cf_llf_weight_blocks(run->pyramid->height[level]) - 1;
@@ -229,9 +232,9 @@ static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
   run->group->kernels->multiply_weights(weight, part, width, worker->scratch, difference);
 }
 
-/* The first level without weights, and a last level of which there is a share: row `y`, collapsed.
- */
-static void settle_row(const Run *run, int level, int y, float *difference)
+/* The Gaussian terms of plan/llf_plan.h: completes row `y` of the first level without weights, and
+ * of a last level that is filtered by a share. */
+static void add_gaussian_terms(const Run *run, int level, int y, float *difference)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const int top = pyramid->images - 1;
@@ -260,9 +263,10 @@ static void start_difference(const Run *run, int y)
             difference);
 }
 
-/* --- up --- */
+/* ---- Up: the collapse ---- */
 
-/* The positions of row `y` of `level` >= 1 among the weights, in a row of the worker's. */
+/* The positions of row `y` of `level` >= 1 in the tables of weights, in buffer `row` of the worker.
+ */
 static CfLlfPositions level_positions(const Run *run, Worker *worker, int level, int y, int row)
 {
   const int width = run->pyramid->width[level];
@@ -276,7 +280,7 @@ static CfLlfPositions level_positions(const Run *run, Worker *worker, int level,
   return (CfLlfPositions){pair, fraction};
 }
 
-/* The weighted sums of the group for rows 2 pair and 2 pair + 1. */
+/* Computes the group's weighted sums in rows 2 pair and 2 pair + 1. */
 static void combine_pair(const Run *run, Worker *worker, int level, int pair, float *const sum[2])
 {
   const CfLlfKernels *kernels = run->group->kernels;
@@ -287,7 +291,7 @@ static void combine_pair(const Run *run, Worker *worker, int level, int pair, fl
   for (int i = 0; i < 3; i++)
     coarse[i] = component_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   for (int row = 0; row < 2; row++) {
-    /* Where there is no second row, the first stands in; its sums are thrown away. */
+    /* Where there is no second row, the first takes its place; its sums are not used. */
     const int y = 2 * pair + (2 * pair + row < run->pyramid->height[level] ? row : 0);
 
     if (level == 0) {
@@ -320,8 +324,8 @@ static void store_pair(const Run *run, Worker *worker, int pair, float *const di
   run->image->store(run->image->context, 2 * pair, rows, code, difference);
 }
 
-/* Rows 2 pair and 2 pair + 1 of `level`: adds the group to their differences and, with the last
- * group, completes them. */
+/* Adds the group's sums to the differences of rows 2 pair and 2 pair + 1 of `level` and, with the
+ * last group, completes these rows. */
 static void finish_pair(const Run *run, Worker *worker, int level, int pair)
 {
   const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
@@ -348,11 +352,11 @@ static void finish_pair(const Run *run, Worker *worker, int level, int pair)
     store_pair(run, worker, pair, difference);
   for (int row = 0; row < 2 && level > 0; row++) {
     if (2 * pair + row < run->pyramid->height[level])
-      settle_row(run, level, 2 * pair + row, difference[row]);
+      add_gaussian_terms(run, level, 2 * pair + row, difference[row]);
   }
 }
 
-/* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
+/* Computes rows from..to - 1 of the differences of level 1; `from` is even. */
 static void finish_rows(const Run *run, Worker *worker, int from, int to)
 {
   for (int pair = from / 2; pair < (to + 1) / 2; pair++)
@@ -365,15 +369,15 @@ static void finish_picture_pairs(const Run *run, Worker *worker, int from, int t
     finish_pair(run, worker, 0, pair);
 }
 
-/* --- two steps at once --- */
+/* ---- Two levels in one loop ---- */
 
-/* Rows of level 1, and what is made of them while they still are in a cache: level 2 on the way
- * down, the picture on the way up. Either may be missing. */
+/* A step that produces rows of level 1, and one that consumes them while they are still in a cache:
+ * level 2 on the way down, the picture on the way up. Either may be missing. */
 typedef struct {
-  void (*make)(const Run *run, Worker *worker, int from, int to);
-  void (*use)(const Run *run, Worker *worker, int from, int to);
-  int step, reach; /* what is made of rows reads step * i - reach .. step * i + reach */
-  int results;     /* i = 0 .. results - 1 */
+  void (*produce)(const Run *run, Worker *worker, int from, int to);
+  void (*consume)(const Run *run, Worker *worker, int from, int to);
+  int step, reach; /* result i of `consume` reads rows step * i - reach .. step * i + reach */
+  int results;     /* results of `consume`: i = 0..results - 1 */
 } Steps;
 
 static int tasks(const Run *run)
@@ -381,8 +385,8 @@ static int tasks(const Run *run)
   return (run->pyramid->height[1] + ROWS_A_TASK - 1) / ROWS_A_TASK;
 }
 
-/* The first result that reads no row of the task before, and the first that reads one of the next.
- */
+/* The first result that reads no row of the task before; end_of_own() is the first that reads a row
+ * of the task after. */
 static int first_own(const Steps *steps, int task)
 {
   return task == 0 ? 0 : (task * ROWS_A_TASK + steps->reach + steps->step - 1) / steps->step;
@@ -395,27 +399,27 @@ static int end_of_own(const Run *run, const Steps *steps, int task)
   return task == tasks(run) - 1 || own > steps->results ? steps->results : own;
 }
 
-/* Whether the task on the other side of the border behind `task` has ended already. */
-static bool is_second(const Run *run, int task)
+/* Whether the other task at the border between `task` and the next has ended before this one. */
+static bool is_later(const Run *run, int task)
 {
   return atomic_fetch_add(&run->planes->sides[task], 1) == 1;
 }
 
-/* The later of two neighbours makes what reads rows of both. */
+/* Results that read rows of two tasks are computed by the one that ends later: no thread waits. */
 static void run_task(const Run *run, const Steps *steps, int task)
 {
-  Worker *worker = fresh_worker(run);
+  Worker *worker = start_worker(run);
   const int from = task * ROWS_A_TASK, to = from + ROWS_A_TASK, end = run->pyramid->height[1];
 
-  if (steps->make)
-    steps->make(run, worker, from, cf_min(to, end));
-  if (!steps->use)
+  if (steps->produce)
+    steps->produce(run, worker, from, cf_min(to, end));
+  if (!steps->consume)
     return;
-  steps->use(run, worker, first_own(steps, task), end_of_own(run, steps, task));
-  if (task > 0 && is_second(run, task - 1))
-    steps->use(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
-  if (task < tasks(run) - 1 && is_second(run, task))
-    steps->use(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
+  steps->consume(run, worker, first_own(steps, task), end_of_own(run, steps, task));
+  if (task > 0 && is_later(run, task - 1))
+    steps->consume(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
+  if (task < tasks(run) - 1 && is_later(run, task))
+    steps->consume(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
 }
 
 static int threads_for(const Run *run, int level)
@@ -425,16 +429,16 @@ static int threads_for(const Run *run, int level)
   return pyramid->width[level] * pyramid->height[level] < SERIAL_PIXELS ? 1 : run->planes->threads;
 }
 
-/* What a loop is about: the steps of a run, or a level. */
+/* The context of a loop: over the tasks of `steps`, or over the rows of `level`. */
 typedef struct {
   const Run *run;
   const Steps *steps;
   int level;
-} Part;
+} LoopContext;
 
 static void run_tasks(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *part = context;
 
   for (int task = first; task < end; task++)
     run_task(part->run, part->steps, task);
@@ -444,25 +448,25 @@ static void run_steps(const Run *run, const Steps *steps)
 {
   for (int task = 0; task < tasks(run); task++)
     atomic_store(&run->planes->sides[task], 0);
-  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(Part){run, steps, 0});
+  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(LoopContext){run, steps, 0});
 }
 
-/* --- an image --- */
+/* ---- An image ---- */
 
 static void reduce_level(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *part = context;
 
   for (int y = first; y < end; y++)
     reduce_row(part->run, &part->run->planes->worker[cf_thread_index()], part->level, y);
 }
 
-static void down(const Run *run)
+static void reduce_pyramids(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const bool more = pyramid->images > 2;
-  const Steps steps = {.make = analyse_rows,
-                       .use = more ? reduce_rows : NULL,
+  const Steps steps = {.produce = analyse_rows,
+                       .consume = more ? reduce_rows : NULL,
                        .step = 2,
                        .reach = 2,
                        .results = more ? pyramid->height[2] : 0};
@@ -470,23 +474,23 @@ static void down(const Run *run)
   run_steps(run, &steps);
   for (int level = 3; level < pyramid->images; level++)
     cf_parallel_evenly(threads_for(run, level - 1), pyramid->height[level], reduce_level,
-                       &(Part){run, NULL, level});
+                       &(LoopContext){run, NULL, level});
 }
 
 static void finish_level(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *part = context;
 
   for (int pair = first; pair < end; pair++)
-    finish_pair(part->run, fresh_worker(part->run), part->level, pair);
+    finish_pair(part->run, start_worker(part->run), part->level, pair);
 }
 
-static void up(const Run *run)
+static void collapse_pyramid(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const int top = pyramid->images - 1;
-  const Steps steps = {.make = top > 1 ? finish_rows : NULL,
-                       .use = finish_picture_pairs,
+  const Steps steps = {.produce = top > 1 ? finish_rows : NULL,
+                       .consume = finish_picture_pairs,
                        .step = 1,
                        .reach = 1,
                        .results = pyramid->height[1]};
@@ -495,7 +499,7 @@ static void up(const Run *run)
     start_difference(run, y);
   for (int level = top - 1; level > 1; level--)
     cf_parallel_for(threads_for(run, level), pyramid->height[level + 1], 8, finish_level,
-                    &(Part){run, NULL, level});
+                    &(LoopContext){run, NULL, level});
   run_steps(run, &steps);
 }
 
@@ -509,7 +513,7 @@ void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfL
     run.group = &tables->group[group];
     run.first_group = group == 0;
     run.last_group = group == tables->groups - 1;
-    down(&run);
-    up(&run);
+    reduce_pyramids(&run);
+    collapse_pyramid(&run);
   }
 }
