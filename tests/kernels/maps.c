@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps as files, and what is known of them once they are read.
+ * Blur maps in files, and their properties once they are read.
  */
 #include "plan/map.h"
 
@@ -83,7 +83,7 @@ static void ppm_files(CfTest *test)
   LOAD(test, "P6 1 1 255\n\x01\x01", 1, 1, NULL, "too early");
 }
 
-/* What is no regular file, and does not come to an end or never begins. */
+/* Files that are not regular, which do not end or never begin. */
 static void odd_files(CfTest *test)
 {
   char directory[] = "/tmp/cf-map-XXXXXX", fifo[sizeof directory + 8];
@@ -105,12 +105,13 @@ static void odd_files(CfTest *test)
   rmdir(directory);
 }
 
-/* How rows of a PNG are stored. */
+/* The format of the rows of a PNG. */
 typedef struct {
   int type, bits;
   bool interlaced;
   png_color palette[4];
-  int transparent; /* entries of the palette that are, or of gray and RGB a colour that is */
+  int transparent; /* transparent entries of the palette, or of gray and RGB one transparent
+                      colour */
 } Stored;
 
 typedef struct {
@@ -143,7 +144,7 @@ static void describe_png(png_structp png, png_infop info, const Stored *stored, 
     png_set_tRNS(png, info, clear, stored->transparent, &gray);
 }
 
-/* `rows` are `pitch` bytes apart. */
+/* Writes a PNG from rows that are `pitch` bytes apart. */
 static void write_png(CfTest *test, const Stored *stored, int width, int height,
                       const uint8_t *rows, size_t pitch, Written *written)
 {
@@ -221,7 +222,7 @@ static void png_files(CfTest *test)
   }
 }
 
-/* Sizes at which passes are empty, and others. */
+/* Sizes with and without empty passes. */
 static void interlaced_png_files(CfTest *test)
 {
   for (int width = 1; width <= 19; width += 2) {
@@ -241,7 +242,7 @@ static void interlaced_png_files(CfTest *test)
   }
 }
 
-/* The CRC of PNG's annex D. */
+/* The CRC of annex D of the PNG specification. */
 static uint32_t crc_of(const char *bytes, int count)
 {
   uint32_t crc = 0xffffffff;
@@ -254,7 +255,7 @@ static uint32_t crc_of(const char *bytes, int count)
   return ~crc;
 }
 
-/* A few kilobytes that would become gigabytes. */
+/* A few kilobytes that would expand to gigabytes. */
 static void large_files_are_refused(CfTest *test)
 {
   const struct {
@@ -276,8 +277,8 @@ static void large_files_are_refused(CfTest *test)
   }
 }
 
-/* Judged once, when it is made: frames do not look at all its pixels again, which 500 times would
- * take a second or more. */
+/* Whether a map is constant is computed once: 500 looks at all its pixels would take a second or
+ * more. */
 static void constant_maps_are_known(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY8, 16, 16);

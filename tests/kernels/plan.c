@@ -12,7 +12,7 @@
 
 /* ---- Formats ---- */
 
-/* Planes in order; a letter a channel in memory order, then log2 of both subsamplings. */
+/* Planes in order; one letter per channel in memory order, then log2 of both subsamplings. */
 static const struct {
   const char *name, *planes;
   int bits, shift;
@@ -191,7 +191,7 @@ static void videos_are_checked(CfTest *test)
   expect_video(test, &video, false);
 }
 
-/* A job that is good, and what makes it another. */
+/* A valid job, and the members that a test changes. */
 typedef struct {
   CfEngine engine;
   CfJob job;
@@ -324,7 +324,7 @@ static void video_defaults_follow_the_format(CfTest *test)
   }
 }
 
-/* Codes in the roles' order: luma, chroma blue and red; or red, green, blue; then alpha. */
+/* Expects codes in the order of roles: luma, chroma blue, red; or red, green, blue; then alpha. */
 static void expect_color(CfTest *test, const CfVideo *video, uint32_t argb, const double want[4])
 {
   const bool rgb = cf_format_info(video->format)->rgb;
@@ -363,7 +363,7 @@ static void colours_have_the_published_codes(CfTest *test)
 
 /* ---- Borders ---- */
 
-/* Where a walk from sample 0 to position `i` ends that turns as the border says. */
+/* The sample that a walk from sample 0 to position `i` ends at, turning as the border says. */
 static int walk(CfBorder border, long i, int size)
 {
   const int step = i < 0 ? -1 : 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Colours of which little is visible. As stored they are quotients of two small sums, so that what
- * an engine loses in these shows 255 times as much. They are compared with real numbers: where
- * alpha is less than FAINT_ALPHA, premultiplied, as they are seen; else as they are stored.
+ * Colours with little alpha. As stored they are quotients of two small sums, so that an error of
+ * these counts 255 times. They are compared with real numbers: premultiplied, as they are seen,
+ * where alpha is less than FAINT_ALPHA, else as they are stored.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #define WIDTH   331
 #define HEIGHT  170
 #define SAMPLES (WIDTH * HEIGHT)
-/* Codes: 0.5 of rounding, 0.05 of taps in fp16 (cuda/fir/fp16_error_bound.h), and 2^-12 of a sum
- * along a row, of colours and of alpha, each at most 128 codes. */
+/* In codes: 0.5 for rounding, 0.05 for taps in fp16 (cuda/fir/fp16_error_bound.h), and 2^-12 of a
+ * sum along a row, for colours and for alpha, each at most 128 codes. */
 #define MOST               (0.5 + 0.05 + 2 * 128.0 / 4096)
 #define MOST_PREMULTIPLIED 1.0
 #define FAINT_ALPHA        8
@@ -29,7 +29,7 @@ static void *allocate(size_t bytes)
   return memory;
 }
 
-/* Pictures */
+/* ---- Pictures ---- */
 
 typedef enum { OPAQUE_DOTS, DOTS, LONE_DOTS, FAINT, NOISE, SCENES } Scene;
 
@@ -67,7 +67,7 @@ static CfTestPicture *draw(CfFormat format, Scene scene, CfRandom *random)
   return picture;
 }
 
-/* Real numbers: rows, then columns, replicating the border. */
+/* ---- Real numbers: rows, then columns, replicating the border ---- */
 
 static int clamp(int i, int size)
 {
@@ -92,7 +92,7 @@ static void filter_real(const CfKernel *kernel, double *samples)
   free(rows);
 }
 
-/* A colour times its alpha, or alpha itself. */
+/* Filters a colour times alpha, or alpha itself. */
 static double *filter_channel(const CfKernel *kernel, const CfTestPicture *source, int channel,
                               int alpha)
 {
@@ -107,7 +107,7 @@ static double *filter_channel(const CfKernel *kernel, const CfTestPicture *sourc
   return samples;
 }
 
-/* The farthest that a sample is from the real one. */
+/* The largest distances from the exact values. */
 typedef struct {
   double stored, premultiplied;
 } Farthest;
@@ -138,7 +138,7 @@ static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
   return far;
 }
 
-/* Cases */
+/* ---- Cases ---- */
 
 static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel *kernel,
                     const char *what)
