@@ -112,54 +112,54 @@ typedef struct {
   png_color palette[4];
   int transparent; /* transparent entries of the palette, or of gray and RGB one transparent
                       colour */
-} Stored;
+} PngFormat;
 
 typedef struct {
   char content[65536];
   size_t bytes;
-} Written;
+} PngBuffer;
 
 static void write_part(png_structp png, png_bytep data, size_t bytes)
 {
-  Written *written = png_get_io_ptr(png);
+  PngBuffer *buffer = png_get_io_ptr(png);
 
-  if (written->bytes + bytes > sizeof written->content)
+  if (buffer->bytes + bytes > sizeof buffer->content)
     png_error(png, "too long");
-  memcpy(written->content + written->bytes, data, bytes);
-  written->bytes += bytes;
+  memcpy(buffer->content + buffer->bytes, data, bytes);
+  buffer->bytes += bytes;
 }
 
-static void describe_png(png_structp png, png_infop info, const Stored *stored, int width,
+static void describe_png(png_structp png, png_infop info, const PngFormat *format, int width,
                          int height)
 {
   const uint8_t clear[4] = {0};
   const png_color_16 gray = {.gray = 1, .red = 1, .green = 2, .blue = 3};
 
-  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, stored->bits, stored->type,
-               stored->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, format->bits, format->type,
+               format->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  if (stored->type == PNG_COLOR_TYPE_PALETTE)
-    png_set_PLTE(png, info, stored->palette, 4);
-  if (stored->transparent)
-    png_set_tRNS(png, info, clear, stored->transparent, &gray);
+  if (format->type == PNG_COLOR_TYPE_PALETTE)
+    png_set_PLTE(png, info, format->palette, 4);
+  if (format->transparent)
+    png_set_tRNS(png, info, clear, format->transparent, &gray);
 }
 
 /* Writes a PNG from rows that are `pitch` bytes apart. */
-static void write_png(CfTest *test, const Stored *stored, int width, int height,
-                      const uint8_t *rows, size_t pitch, Written *written)
+static void write_png(CfTest *test, const PngFormat *format, int width, int height,
+                      const uint8_t *rows, size_t pitch, PngBuffer *buffer)
 {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
   png_infop info = png_create_info_struct(png);
 
-  written->bytes = 0;
+  buffer->bytes = 0;
   if (!CF_EXPECT(test, setjmp(png_jmpbuf(png)) == 0, "no PNG")) {
     png_destroy_write_struct(&png, &info);
     return;
   }
-  png_set_write_fn(png, written, write_part, NULL);
-  describe_png(png, info, stored, width, height);
+  png_set_write_fn(png, buffer, write_part, NULL);
+  describe_png(png, info, format, width, height);
   png_write_info(png, info);
-  const int passes = stored->interlaced ? png_set_interlace_handling(png) : 1;
+  const int passes = format->interlaced ? png_set_interlace_handling(png) : 1;
   for (int pass = 0; pass < passes; pass++) {
     for (int y = 0; y < height; y++)
       png_write_row(png, rows + (size_t)y * pitch);
@@ -168,15 +168,15 @@ static void write_png(CfTest *test, const Stored *stored, int width, int height,
   png_destroy_write_struct(&png, &info);
 }
 
-static void png_file(CfTest *test, const Stored *stored, int width, int height, const uint8_t *rows,
-                     size_t pitch, const int *values)
+static void png_file(CfTest *test, const PngFormat *format, int width, int height,
+                     const uint8_t *rows, size_t pitch, const int *values)
 {
-  static Written written;
+  static PngBuffer buffer;
 
-  write_png(test, stored, width, height, rows, pitch, &written);
-  cf_test_context(test, "type %d, %d bits", stored->type, stored->bits);
-  load(test, written.content, written.bytes, width, height, values, "");
-  load(test, written.content, written.bytes / 2, width, height, NULL, "PNG");
+  write_png(test, format, width, height, rows, pitch, &buffer);
+  cf_test_context(test, "type %d, %d bits", format->type, format->bits);
+  load(test, buffer.content, buffer.bytes, width, height, values, "");
+  load(test, buffer.content, buffer.bytes / 2, width, height, NULL, "PNG");
 }
 
 /* 2x2 pixels of every type and depth; transparency changes nothing. */
@@ -213,11 +213,11 @@ static void png_files(CfTest *test)
 
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     for (int transparent = 0; transparent < 2; transparent++) {
-      Stored stored = {.type = files[i].type, .bits = files[i].bits};
+      PngFormat format = {.type = files[i].type, .bits = files[i].bits};
 
-      memcpy(stored.palette, colours, sizeof colours);
-      stored.transparent = stored.type & PNG_COLOR_MASK_ALPHA ? 0 : 2 * transparent;
-      png_file(test, &stored, 2, 2, files[i].rows, files[i].pitch, files[i].values);
+      memcpy(format.palette, colours, sizeof colours);
+      format.transparent = format.type & PNG_COLOR_MASK_ALPHA ? 0 : 2 * transparent;
+      png_file(test, &format, 2, 2, files[i].rows, files[i].pitch, files[i].values);
     }
   }
 }
@@ -236,7 +236,7 @@ static void interlaced_png_files(CfTest *test)
         rows[3 * i] = rows[3 * i + 1] = rows[3 * i + 2] = (uint8_t)v;
         values[i] = 257 * v;
       }
-      png_file(test, &(Stored){.type = PNG_COLOR_TYPE_RGB, .bits = 8, .interlaced = true}, width,
+      png_file(test, &(PngFormat){.type = PNG_COLOR_TYPE_RGB, .bits = 8, .interlaced = true}, width,
                height, rows, (size_t)width * 3, values);
     }
   }
@@ -265,15 +265,15 @@ static void large_files_are_refused(CfTest *test)
                {"\x7f\xff\xff\xff\0\0\0\1", "2147483647x1"}};
 
   for (int i = 0; i < 2; i++) {
-    static Written written;
+    static PngBuffer buffer;
     const uint8_t row[1] = {0};
 
-    write_png(test, &(Stored){.type = PNG_COLOR_TYPE_GRAY, .bits = 8}, 1, 1, row, 1, &written);
-    memcpy(written.content + 16, cases[i].size, 8);
-    const uint32_t crc = crc_of(written.content + 12, 17);
+    write_png(test, &(PngFormat){.type = PNG_COLOR_TYPE_GRAY, .bits = 8}, 1, 1, row, 1, &buffer);
+    memcpy(buffer.content + 16, cases[i].size, 8);
+    const uint32_t crc = crc_of(buffer.content + 12, 17);
     for (int k = 0; k < 4; k++)
-      written.content[29 + k] = (char)(crc >> (24 - 8 * k));
-    load(test, written.content, written.bytes, 1, 1, NULL, cases[i].word);
+      buffer.content[29 + k] = (char)(crc >> (24 - 8 * k));
+    load(test, buffer.content, buffer.bytes, 1, 1, NULL, cases[i].word);
   }
 }
 

@@ -110,14 +110,14 @@ static double *filter_channel(const CfKernel *kernel, const CfTestPicture *sourc
 /* The largest distances from the exact values. */
 typedef struct {
   double stored, premultiplied;
-} Farthest;
+} Distances;
 
-static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
-                         const CfTestPicture *got)
+static Distances largest_distances(const CfKernel *kernel, const CfTestPicture *source,
+                                   const CfTestPicture *got)
 {
   const int alpha = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);
   double *alphas = filter_channel(kernel, source, alpha, alpha);
-  Farthest far = {0.0, 0.0};
+  Distances largest = {0.0, 0.0};
 
   for (int c = 0; c < 4; c++) {
     double *samples = filter_channel(kernel, source, c, alpha);
@@ -128,14 +128,15 @@ static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
       const int code_alpha = cf_picture_get(got, 0, i % WIDTH, i / WIDTH, alpha);
 
       if (c == alpha || alphas[i] >= FAINT_ALPHA)
-        far.stored = fmax(far.stored, fabs(code - real));
+        largest.stored = fmax(largest.stored, fabs(code - real));
       else
-        far.premultiplied = fmax(far.premultiplied, fabs(code * code_alpha - samples[i]) / 255.0);
+        largest.premultiplied =
+            fmax(largest.premultiplied, fabs(code * code_alpha - samples[i]) / 255.0);
     }
     free(samples);
   }
   free(alphas);
-  return far;
+  return largest;
 }
 
 /* ---- Cases ---- */
@@ -151,14 +152,14 @@ static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel 
 
     cf_test_context(test, "%s, %d taps, %s", what, kernel->taps, scene_names[scene]);
     if (cf_test_filter(test, test->engine, params, 2, source, got)) {
-      const Farthest far = farthest(kernel, source, got);
-      CF_EXPECT(test, far.stored <= MOST, "%g codes from the real value, allowed are %g",
-                far.stored, MOST);
-      CF_EXPECT(test, far.premultiplied <= MOST_PREMULTIPLIED,
-                "%g codes from the real value premultiplied, allowed are %g", far.premultiplied,
+      const Distances largest = largest_distances(kernel, source, got);
+      CF_EXPECT(test, largest.stored <= MOST, "%g codes from the real value, allowed are %g",
+                largest.stored, MOST);
+      CF_EXPECT(test, largest.premultiplied <= MOST_PREMULTIPLIED,
+                "%g codes from the real value premultiplied, allowed are %g", largest.premultiplied,
                 MOST_PREMULTIPLIED);
       cf_test_context(test, "at most %.3f codes from the real value, %.3f premultiplied",
-                      far.stored, far.premultiplied);
+                      largest.stored, largest.premultiplied);
     }
     cf_picture_free(got);
     cf_picture_free(source);

@@ -19,7 +19,7 @@ typedef struct {
   double value[2];
   double alpha; /* divides the values; 1 in formats without alpha */
   bool certain; /* of `alpha` */
-} Possible;
+} AllowedValues;
 
 static void gaussian_taps(NaiveTaps *taps, int size, int anchor)
 {
@@ -49,14 +49,14 @@ static void sharpen(const Naive *naive, const CfSepconvParams *params, int x, in
   value[1] = beyond > DOUBT ? own + params->amount * more : own;
 }
 
-static Possible possible(const Naive *naive, const CfSepconvParams *params, int x, int y,
-                         int channel)
+static AllowedValues allowed_values(const Naive *naive, const CfSepconvParams *params, int x, int y,
+                                    int channel)
 {
   const CfRole role = naive->format->role[channel];
   const bool weighted =
       naive->alpha >= 0 && naive_is_selected(naive, CF_ROLE_ALPHA) && role != CF_ROLE_ALPHA;
   const double centre = naive_is_chroma(role) ? cf_chroma_centre(&naive->source->video) : 0.0;
-  Possible sample = {.alpha = 1.0, .certain = true};
+  AllowedValues sample = {.alpha = 1.0, .certain = true};
   double alpha[2];
 
   if (!naive_is_selected(naive, role)) {
@@ -102,7 +102,7 @@ static double distance(const CfSepconvParams *params, const CfTestPicture *sourc
 
       if (naive.format->role[channel] == CF_ROLE_PADDING)
         continue;
-      const Possible want = possible(&naive, params, x, y, channel);
+      const AllowedValues want = allowed_values(&naive, params, x, y, channel);
       const double code = cf_picture_get(got, p, x, y, channel);
       const double share =
           want.alpha == 1.0 ? 1.0 : fmin(fmax(want.alpha, 0.0) / naive.max_code, 1.0);
