@@ -27,24 +27,26 @@ typedef enum {
 } CfLlfMethod;
 
 typedef enum {
-  CF_LLF_LUMINANCE, /* filter luma; chroma follows its gain */
+  CF_LLF_LUMINANCE, /* filter luma; chroma is scaled by luma's gain */
   CF_LLF_SEPARATE,  /* filter every component as an image of its own */
   CF_LLF_RGB,       /* exact only: distance in RGB, Paris' r_color */
 } CfLlfColorMode;
 
 typedef struct {
-  double sigma;         /* 0.01..1: amplitude, in units of full scale, up to which it is detail */
+  double sigma;         /* 0.01..1 of full scale: smaller differences are detail */
   double alpha;         /* 0.05..10: < 1 more detail, > 1 smoother, 1 as it is */
   double beta;          /* 0..5: < 1 compresses tones, > 1 expands them, 1 as they are */
-  int levels;           /* Laplacian levels above the residual: 0 = full depth, else 1..16 */
+  int levels;           /* levels of the Laplacian pyramid that are filtered: 1..16, 0 = full
+                           depth */
   int method;           /* CfLlfMethod */
   int harmonics;        /* 2..16: terms of the sine series; CF_LLF_FAST */
   int intensity_levels; /* 0 = automatic, else 2..256: sampled intensities; CF_LLF_SAMPLED */
   int color_mode;       /* CfLlfColorMode; CF_LLF_RGB with CF_LLF_EXACT and RGB formats only */
   double noise_floor;   /* 0..0.1 of full scale: smaller differences are not amplified */
-  double reach;         /* 0 = full depth, else 0..1: the largest detail, over the shorter side */
-  bool protect;         /* what is raised or lowered eases off before black and white */
-  double strength;      /* 0..1: between the input and the result */
+  double reach;         /* largest detail that is changed, as a fraction of the shorter side: 0..1,
+                           0 = full depth */
+  bool protect;         /* the change eases off before black and white, so that nothing new clips */
+  double strength;      /* 0..1: 0 is the input, 1 the whole effect */
 } CfLlfParams;
 
 /* Engines that are not built are absent from cf_llf.engines. */

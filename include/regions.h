@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which part of a frame an effect may change, for privacy masks: the union of the regions, or all
- * but that union.
+ * Which part of a frame an effect may change, as privacy masks need it: the union of the regions,
+ * or everything but that union.
  */
 #pragma once
 
@@ -9,27 +9,31 @@
 
 typedef enum { CF_REGION_RECTANGLE, CF_REGION_ELLIPSE } CfRegionShape;
 
-/* Luma pixels x..x + width - 1, y..y + height - 1; may lie partly or wholly outside the picture, at
- * any coordinate: engines add them in 64 bits. Empty ones (a side of 0 or less) cover nothing. */
+/* Luma pixels x..x + width - 1, y..y + height - 1. A region may lie partly or wholly outside the
+ * picture, at any coordinates: engines add them in 64 bits. A region with a side of 0 or less is
+ * empty and covers nothing. */
 typedef struct {
   int x, y;
   int width, height;
 } CfRegion;
 
 typedef struct {
-  const CfRegion *region; /* borrowed for the call; already expanded, not clipped */
+  const CfRegion *region; /* borrowed for the call; already expanded by the margin that a user asked
+                             for, not clipped to the picture */
 
-  /* NULL, or for each region what it is a part of (a row of a segmented object): that rectangle's
-   * top left and sides, instead of the region's own, say where its blocks start and how large they
-   * are, or its sigma. Borrowed like the regions. */
+  /* NULL, or `count` rectangles, borrowed likewise: the object that each region is a part of, as
+   * one row of a segmented object is. Where blocks start, how large they are and which sigma a
+   * region gets then follow from the object's top left corner and sides instead of the region's
+   * own. */
   const CfRegion *whole;
-  int count;      /* >= 0; with 0 regions nothing (outside: everything) is covered */
-  int shape;      /* CfRegionShape, of all */
-  double feather; /* 0..256 luma pixels, outwards from what is fully covered; of ellipses below 1
-                     as 1 */
-  bool outside;   /* covers what lies in no region */
+  int count;      /* >= 0; 0 regions cover nothing, or with `outside` everything */
+  int shape;      /* CfRegionShape of all regions */
+  double feather; /* 0..256 luma pixels over which the coverage fades outwards from a fully covered
+                     region; ellipses take at least 1 */
+  bool outside;   /* regions exclude: what lies in no region is covered */
 
-  /* The picture is one field of interlaced video, and rows, here and in `region`, are those of the
-   * field: heights are doubled where sides are compared or blocks and sigmas follow from them. */
+  /* The picture is one field of interlaced video; rows, here and in `region`, are rows of the
+   * field. Heights are doubled before they are compared with widths, or blocks and sigmas computed
+   * from them. */
   bool field;
 } CfRegions;

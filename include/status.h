@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How every fallible call of the engines reports: it returns false (or NULL) and fills a CfStatus
- * with a code that decides what the caller may do, and a sentence for the user.
+ * How every fallible call of the engines reports an error: it returns false (or NULL) and fills a
+ * CfStatus with a code that decides what the caller may do, and with a sentence for the user. A
+ * call that succeeds leaves the CfStatus untouched.
  */
 #pragma once
 
@@ -17,8 +18,8 @@ typedef enum {
 } CfCode;
 
 typedef struct {
-  CfCode code;
-  char message[320];
+  CfCode code;       /* set by a call that fails; callers start with CF_OK */
+  char message[320]; /* a sentence, ends with 0; cut off where it is longer */
 } CfStatus;
 
 /* Fills `status` (may be NULL) with `code` and a printf message; returns false, so that callers can

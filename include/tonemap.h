@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * HDR to SDR by the local Laplacian filter: of the logarithm of luminance the filter takes what is
- * local away, a curve brings what remains to the range of the display, and what is local comes
- * back. plan/tonemap_plan.h has the definition.
+ * HDR to SDR, by the local Laplacian filter. The filter splits the logarithm of luminance into base
+ * and local contrast; a curve compresses the base to the range of the display; the local contrast
+ * is added back. plan/tonemap_plan.h has the definition.
  *
- * Sources are PQ or HLG of any CfPrimaries; destinations BT.709.
+ * Sources are PQ or HLG with any CfPrimaries; destinations are BT.709.
  */
 #pragma once
 
 #include "engine.h"
 
 typedef struct {
-  double detail;      /* 0..2: of what is local, 1 as it is in the source */
-  double contrast;    /* 0.5..1.5: of what is not local, in the tones that are kept; 1 as it is */
-  double sigma;       /* 0.25..8 stops: differences below are local */
-  double noise_floor; /* 0..2 stops: local differences below are not raised (detail above 1) */
-  double peak;        /* 0 = the stream's, else 100..10000 nits: what becomes the display's white */
-  double target_nits; /* 50..1000: white of the display, in the scale that has reference white at
-                         100 */
-  double saturation;  /* 0..2 */
+  double detail;   /* 0..2: factor of the local contrast, 1 as in the source */
+  double contrast; /* 0.5..1.5: contrast of the base below the curve's pivot, 1 as in the source */
+  double sigma;    /* 0.25..8 stops: smaller differences are local contrast */
+  double noise_floor; /* 0..2 stops: smaller local differences are not amplified (detail above 1) */
+  double peak;        /* 0..10000 nits: luminance that becomes the display's white; 0 = the stream's
+                         peak */
+  double target_nits; /* 50..1000: the display's white; 100 shows reference white (203 nits) at full
+                         scale */
+  double saturation;  /* 0..2: 0 is grey, 1 follows the curve */
   bool dither;
-  bool dynamic; /* where no peak is set: measured in each frame, and smoothed in time */
+  bool dynamic; /* where `peak` is 0: measure the peak of each frame, and smooth it over time */
 
-  /* Not in the table: what the stream tells of its peak, in nits, 0 where it does not; and that its
-   * pictures are fields, whose measured peaks would differ from line to line: none is measured. */
+  /* Set by the element, not by a user: peak of a PQ stream in nits (0: unknown); and whether
+   * pictures are fields, of which no peak is measured, since those of two fields would differ. */
   double stream_peak;
   bool fields;
 } CfTonemapParams;

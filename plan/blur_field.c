@@ -17,7 +17,7 @@ void cf_blur_field_clear(CfBlurField *field)
   field->params.map = NULL;
 }
 
-/* Regions */
+/* ---- Regions ---- */
 
 double cf_blur_field_side_sigma(const CfBlurField *field, int side)
 {
@@ -50,7 +50,7 @@ double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *re
   return largest;
 }
 
-/* The whole field */
+/* ---- The whole field ---- */
 
 bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
                           CfGaussblurParams *uniform)
@@ -67,7 +67,7 @@ bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
 
     uniform->sigma = cf_blur_field_largest_sigma(field, regions, &alike);
     uniform->sigma_vertical = -1.0;
-    /* Outside the regions none owns a sample; all get the largest. */
+    /* With `outside`, covered samples belong to no region: all get the largest sigma. */
     return !alike && !regions->outside;
   }
   if (params->map_mode == CF_MAP_NONE)

@@ -1,43 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which sigma each sample gets: by a blur map (plan/map.h), or with sigma-relative by the region
- * that the sample belongs to.
+ * The field of sigmas: which sigma each sample of a frame is blurred with. It comes from a blur map
+ * (plan/map.h), or with sigma-relative from the region that a sample belongs to.
  */
 #pragma once
 
 #include "plan/coverage.h"
 #include "plan/map.h"
 
-/* All zero is the field of no params. Belongs to one caller. */
+/* All zero: a field without params. Used by one caller at a time; ends with cf_blur_field_clear().
+ */
 typedef struct {
-  CfVideo video;
-  CfGaussblurParams params; /* `map` is a reference of ours */
+  CfVideo video;            /* format and size of the pictures */
+  CfGaussblurParams params; /* `map` is a reference that the field owns, NULL unless map_mode is
+                               CF_MAP_FILE */
 } CfBlurField;
 
-/* Takes params over, the map with a reference. */
+/* Takes over new params, with a reference to the map of CF_MAP_FILE. */
 void cf_blur_field_set(CfBlurField *field, const CfVideo *video, const CfGaussblurParams *params);
 
+/* Drops the reference to the map. */
 void cf_blur_field_clear(CfBlurField *field);
 
-/* Whether the job's samples may differ in sigma; else all have `*uniform`: the params without map
- * and sigma-relative that blur them alike. */
+/* Whether samples of a job with these regions (NULL: none) may differ in sigma. If not, `uniform`
+ * gets params without map and sigma-relative that blur all samples alike. */
 bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
                           CfGaussblurParams *uniform);
 
-/* Whether sigma-relative holds: each region has a sigma of its own. */
+/* Whether sigma-relative applies to a job with these regions: each has a sigma of its own. */
 bool cf_blur_field_is_relative(const CfBlurField *field, const CfRegions *regions);
 
-/* Then: that of a region with such a cf_region_side, in luma pixels. */
+/* The sigma, in luma pixels, of a region whose shorter side is `side` (cf_region_side), where
+ * sigma-relative applies. */
 double cf_blur_field_side_sigma(const CfBlurField *field, int side);
 
-/* And the largest of all regions; `*alike` if all have it. */
+/* The largest such sigma of all regions; `alike` says whether all regions have it. */
 double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike);
 
-/* What m = 0 and m = 1 stand for in plane `p`. */
+/* The sigmas of plane `p` at m = 0 and m = 1. */
 CfMapSigmas cf_blur_field_sigmas(const CfBlurField *field, const CfRegions *regions, int p);
 
-/* Whether the job's field is made by a map of which samples count by their own values. */
+/* Whether the job's field is a map with map_isolate, which weights samples by their map values. */
 bool cf_blur_field_isolates(const CfBlurField *field, const CfRegions *regions);
 
-/* Whether rows depend on nothing but the params: not on the picture, not on regions. */
+/* Whether the map depends on the params only, not on the picture: file, radial and linear. */
 bool cf_blur_field_is_still(const CfBlurField *field);

@@ -3,7 +3,7 @@
 
 #define LEVEL_RATIO 1.1892071150027210 /* 2^(1/4) */
 #define LEVEL_STEP  0.05
-/* Below it the taps are so close to the delta that one step leads there. */
+/* Below this sigma taps are so close to a delta that one step leads from 0 to it. */
 #define FIRST_SIGMA 0.3
 #define ROUNDING    1e-6
 
@@ -12,7 +12,7 @@ static double sigma_at(const double ends[2], double m)
   return ends[0] + m * (ends[1] - ends[0]);
 }
 
-/* The farthest sigma that may be blended with this one, towards larger ones or smaller ones. */
+/* The farthest sigma that may be blended with this one: a larger one here, a smaller one below. */
 static double next_larger(double sigma)
 {
   if (sigma < FIRST_SIGMA - ROUNDING)
@@ -29,7 +29,7 @@ static double next_smaller(double sigma)
   return fmax(sigma / LEVEL_RATIO, 1.0);
 }
 
-/* How far m may go from where this axis has `sigma`. */
+/* The largest m up to which this axis may be blended with its sigma at `m`. */
 static double next_m(const double ends[2], double m)
 {
   const double sigma = sigma_at(ends, m), slope = ends[1] - ends[0];
@@ -39,8 +39,8 @@ static double next_m(const double ends[2], double m)
   return m + ((slope > 0.0 ? next_larger(sigma) : next_smaller(sigma)) - sigma) / slope;
 }
 
-/* 1 / the middle tap of the sampled Gaussian; below 1 the sum over its taps, above, by Poisson's
- * formula, what this sum is in the limit. */
+/* 1 / the middle tap of the sampled Gaussian: below 1 the sum of its taps, above, the limit of that
+ * sum by Poisson's formula. */
 static double spread(double sigma)
 {
   const double pi = acos(-1.0);
@@ -55,8 +55,8 @@ static double spread(double sigma)
   return sum;
 }
 
-/* What blending is linear in: the middle tap, which tells small Gaussians apart best, and from 1 on
- * the logarithm of sigma, continued with the same slope. */
+/* A scale of sigmas along which blending is linear: the middle tap, which distinguishes small
+ * Gaussians best, and from 1 on the logarithm of sigma, with the same slope there. */
 static double measure(double sigma)
 {
   return sigma < 1.0 ? -1.0 / spread(sigma) : log(sigma) / spread(1.0) - 1.0 / spread(1.0);
@@ -67,7 +67,8 @@ static double distance(const double ends[2], double from, double to)
   return fabs(measure(sigma_at(ends, to)) - measure(sigma_at(ends, from)));
 }
 
-/* The share of the way from one level to the next, both axes together. */
+/* How far m lies on the way from one level to the next, 0..1, with the distances of both axes
+ * added. */
 static double share(const CfMapSigmas *sigmas, double from, double to, double m)
 {
   const double way = distance(sigmas->horizontal, from, m) + distance(sigmas->vertical, from, m);
@@ -87,7 +88,7 @@ void cf_blur_levels(CfBlurLevels *levels, const CfMapSigmas *sigmas)
     const double m = at[levels->count - 1];
     const double next = fmin(next_m(sigmas->horizontal, m), next_m(sigmas->vertical, m));
 
-    /* Rounding must not leave a sliver before the end. */
+    /* Without a sliver before the end, which rounding could leave. */
     at[levels->count++] = next > 1.0 - 1e-9 ? 1.0 : fmax(next, m + 1e-9);
   }
   for (int i = 0; i < levels->count; i++)

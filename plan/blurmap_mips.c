@@ -5,14 +5,14 @@
 
 #include "plan/int_math.h"
 
-#define SMALLEST_RATIO 1.5 /* of sigma to the texels that a level is made from */
+#define SMALLEST_RATIO 1.5 /* of sigma to the texel of the image that a level reads */
 
-/* With the borders replicate and constant, texels this far outside are all alike. */
+/* With the borders replicate and constant, all texels this far outside the plane are equal. */
 #define MARGIN 16
 
-/* Texels at the end of a row that nobody reads, so that rows start in different banks; the first
- * texel of all lies half as far in, which puts every 8th from the fourth before an image's first
- * one at a multiple of 16 bytes. */
+/* Unused texels at the end of each row, so that rows start in different banks of shared memory. The
+ * first texel of all lies half as far in, which puts every 8th texel, counted from the fourth
+ * before an image's first one, at a multiple of 16 bytes. */
 #define ROW_PADDING 8
 
 int cf_mip_log(double sigma)
@@ -29,7 +29,7 @@ int cf_mip_depth(const CfMipImage *image)
   return cf_max(image->log_x, image->log_y);
 }
 
-/* The image's index; those that it is made from come before it. */
+/* The index of the image with these logs, added if need be; its ancestors have smaller indices. */
 static int find_image(CfMipPlane *plane, int log_x, int log_y)
 {
   if (log_x == 0 && log_y == 0)
@@ -38,7 +38,7 @@ static int find_image(CfMipPlane *plane, int log_x, int log_y)
     if (plane->image[i].log_x == log_x && plane->image[i].log_y == log_y)
       return i;
   }
-  /* The first time that an axis is halved it is the frame's. */
+  /* Halve the axis that is ahead, or both: the first halving of an axis is one of the frame. */
   const int most = cf_max(log_x, log_y);
   const int parent = find_image(plane, log_x - (log_x == most), log_y - (log_y == most));
   plane->image[plane->images] = (CfMipImage){.log_x = log_x, .log_y = log_y, .parent = parent};
@@ -60,7 +60,7 @@ void cf_mips_choose(CfMipPlane *plane, const CfBlurLevels *levels)
   }
 }
 
-/* Texels or samples first..end - 1 along an axis; none where both are the same. */
+/* Texels or samples first..end - 1 along an axis; empty where first = end. */
 typedef struct {
   int first, end;
 } Span;
@@ -75,20 +75,20 @@ static void widen(Span *span, Span other)
   }
 }
 
-/* What samples are made from. */
+/* The texels that these samples read. */
 static Span texels_around(Span samples, int log)
 {
   return (Span){(samples.first >> log) - CF_MIP_REACH - 1,
                 ((samples.end - 1) >> log) + CF_MIP_REACH + 2};
 }
 
-/* What these texels are made from, along an axis that is halved or not. */
+/* The texels of the parent that `span` reads, along an axis that is halved or not. */
 static Span read_by(Span span, bool halves)
 {
   return halves ? (Span){2 * span.first - 2, 2 * span.end + 2} : span;
 }
 
-/* Less what lies beyond the margins. */
+/* Without what lies beyond the margins, where the border repeats texels. */
 static Span useful(Span span, int border, int size, int log)
 {
   const int count = (size + (1 << log) - 1) >> log;
@@ -98,7 +98,7 @@ static Span useful(Span span, int border, int size, int log)
   return (Span){cf_max(span.first, -MARGIN), cf_min(span.end, count + MARGIN)};
 }
 
-/* Multiples of CF_MIP_ALIGNMENT, also of negative numbers. */
+/* To a multiple of CF_MIP_ALIGNMENT, towards minus infinity. */
 static int align_down(int value)
 {
   return value & ~(CF_MIP_ALIGNMENT - 1);

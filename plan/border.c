@@ -12,7 +12,7 @@ const CfChoice cf_border_choices[] = {
 
 static long positive_modulo(long i, long period)
 {
-  /* Without a division where it is a short way. */
+  /* Spares the division where one addition suffices. */
   const long remainder = i >= -period && i < period ? i : i % period;
 
   return remainder < 0 ? remainder + period : remainder;

@@ -6,10 +6,10 @@
 
 #include "plan/int_math.h"
 
-/* Farther than any feather reaches. */
+/* Luma pixels, farther than any feather reaches. */
 #define FAR_AWAY 1024
 
-/* Distances in half pixels stay within 31 bits, sums of their squares within 63. */
+/* Clamped to this, distances in half pixels fit in 31 bits, and sums of their squares in 63. */
 #define LARGEST_COORDINATE (1 << 29)
 
 static int clamp(int64_t value, int64_t least, int64_t most)
@@ -32,16 +32,16 @@ CfCoverageRule cf_coverage_rule(const CfRegions *regions)
   return rule;
 }
 
-/* Moves a coordinate to the nearest that is taken; false if it had to move. */
+/* Clamps a coordinate; false if that changed it. */
 static bool cut_coordinate(int64_t value, int *taken)
 {
   *taken = clamp(value, -LARGEST_COORDINATE, LARGEST_COORDINATE);
   return *taken == value;
 }
 
-/* A region whose coordinates have been cut; false if it is empty. In a picture, which is small
- * beside them, an ellipse with cut coordinates holds the whole one: it may cover what that does,
- * but must not leave open what lies outside that. */
+/* The rectangle of a region with clamped coordinates; false if it is empty. Since pictures are
+ * small beside the limits, an ellipse with clamped coordinates contains the whole picture: it may
+ * cover what the true ellipse covers, but with `outside` it must not uncover more. */
 static bool cut(const CfRegions *regions, const CfRegion *region, CfRect *rect)
 {
   bool exact = cut_coordinate(region->x, &rect->x0);
@@ -144,7 +144,7 @@ bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const 
          (int64_t)region->y + region->height >= video->height;
 }
 
-/* ---- Text ---- */
+/* ---- Regions from text ---- */
 
 static bool read_number(const char **cursor, int least, int *number)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What engines and elements ask of regions: where they are, how large, and how much of a picture
- * they cover. Pure functions, callable from any thread. coverage_frame.h tells how much they cover
- * each sample of a frame.
+ * Where regions lie, how large they are and how much of a picture they cover. Pure functions,
+ * callable from any thread. coverage_frame.h computes how much they cover each sample of a frame.
  *
- * A luma pixel is covered by its most covering region: 1 inside, and with a feather of f pixels
- * 1 - d / f at a distance of d pixels between the pixel's centre and the region; the feather of an
- * ellipse is 1 at least, so that its edge has no steps. With `outside` it
- * is covered as much as the least covering complement of a region: 1 in no region, 1 - d / f at a
- * depth of d. A chroma sample is as covered as the most covered luma pixel that it belongs to.
+ * A luma pixel is covered as much as by its most covering region: by 1 inside, and with a feather
+ * of f pixels by 1 - d / f at a distance of d pixels between the pixel's centre and the region.
+ * Ellipses have a feather of at least 1, so that their edges are not jagged. With `outside` a pixel
+ * is covered as much as by the least covering complement of a region: by 1 in no region, by 1 - d /
+ * f at a depth of d inside one. A chroma sample is covered as much as its most covered luma pixel.
  * coverage_rule.h has the arithmetic.
  */
 #pragma once
@@ -28,44 +27,46 @@ static inline bool cf_rect_is_empty(CfRect rect)
   return rect.x0 >= rect.x1 || rect.y0 >= rect.y1;
 }
 
-/* Pixels over which the coverage of these regions fades. */
+/* The feather of these regions in luma pixels: at least 1 for ellipses. */
 double cf_coverage_feather(const CfRegions *regions);
 
+/* The constants of coverage_rule.h for these regions. */
 CfCoverageRule cf_coverage_rule(const CfRegions *regions);
 
-/* Makes the shape of a region; false if it is empty. Coordinates are cut at 2^29 pixels; an ellipse
- * with such coordinates covers no less for that, and counts as empty with `outside`. */
+/* Makes the shape of a region; false if the region is empty. Coordinates are clamped to 2^29 pixels
+ * either way; an ellipse with clamped coordinates covers no less than without, and with `outside`
+ * counts as empty. */
 bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *regions,
                    const CfRegion *region);
 
-/* In this and what follows, `region` is one of `regions`. The luma pixels that it may cover; with
- * `outside`, those that it may leave uncovered. May be empty. */
+/* Luma pixels that a region may cover, or with `outside` leave uncovered; may be empty. Here and
+ * below, `region` is an element of `regions`. */
 CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
 
-/* The luma pixels that all of them may cover: nothing outside is. May be empty. */
+/* Luma pixels that all regions together may cover: none outside are covered. May be empty. */
 CfRect cf_coverage_bounds(const CfVideo *video, const CfRegions *regions);
 
-/* The samples of `plane` that luma pixels of `luma` belong to. */
+/* The samples of `plane` that the luma pixels `luma` belong to. */
 CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma);
 
-/* The shorter side of a region, or of what it is a part of, in pixels; of fields in pixels of the
- * frame. */
+/* The shorter side, in luma pixels, of a region or of its CfRegions.whole; of fields, in pixels of
+ * the frame. */
 int cf_region_side(const CfRegions *regions, const CfRegion *region);
 
-/* Whether a region holds the whole picture, with its corners. */
+/* Whether the region is a rectangle that contains the whole picture. */
 bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
 
-/* Pixels of a row from x0 to x1. */
+/* x0 <= x < x1 along a row, in luma pixels. */
 typedef struct {
   double x0, x1;
 } CfSpan;
 
-/* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by as much as
- * they are. Exact for up to 256 rectangles without feather; else to about 0.01, or 0.03 where
- * feathers meet. Takes the time of some hundred rows of regions, however large they are. `scratch`
- * is room for a span of each region. */
+/* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by their
+ * coverage. Exact for up to 256 rectangles without feather; else to about 0.01, or 0.03 where
+ * feathers overlap. Costs some hundred rows of regions, however large they are. `scratch` has room
+ * for one span per region. */
 double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfSpan *scratch);
 
-/* Reads "x,y,w,h;x,y,w,h" (an empty text is no region) into at most `capacity` regions; returns
- * their number, -1 if the text is anything else, with the reason. */
+/* Reads "x,y,w,h;x,y,w,h" (an empty text has no region) into at most `capacity` regions. Returns
+ * their number, or -1 with CF_ERROR_INVALID and the reason. */
 int cf_regions_parse(const char *text, CfRegion *regions, int capacity, CfStatus *status);

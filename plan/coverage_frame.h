@@ -1,51 +1,54 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The regions of one frame as the CPU engines ask for them: set once, handed down to all that work
- * row by row. What is covered, and how much, is defined in coverage.h.
+ * The regions of one frame, prepared for the CPU engines: set once, then asked row by row by the
+ * threads that filter the frame. coverage.h defines coverage.
  */
 #pragma once
 
 #include "plan/coverage.h"
 
-/* Most samples that a call of cf_coverage_row tells of. */
+/* The most samples that one call of cf_coverage_row returns */
 #define CF_COVERAGE_SAMPLES 1024
 
 typedef struct {
-  CfRect bounds; /* of cf_region_bounds; where they are empty, `shape` is not set */
+  CfRect bounds; /* cf_region_bounds; where these are empty, `shape` is not set */
   CfShape shape;
 } CfFrameRegion;
 
-/* All zero at first. Belongs to one caller, who sets it before a frame; the frame's rows may then
- * be asked for from any threads. */
+/* All zero at first, cf_coverage_clear() at the end. One caller sets it before a frame; rows of
+ * that frame may then be asked for by any threads. */
 typedef struct {
   CfVideo video;
   CfCoverageRule rule;
-  CfRect bounds;         /* luma pixels: cf_coverage_bounds */
+  CfRect bounds;         /* cf_coverage_bounds, luma pixels */
   int count;             /* of regions */
   CfFrameRegion *region; /* in the order of CfRegions */
 
-  /* Cells of luma pixels, row by row of them: listed[first[cell]] to listed[first[cell + 1]] are
-   * the indices, ascending, of the regions whose bounds touch the cell, but for those that another
-   * covers all of it more than. */
+  /* The picture is divided into cells of luma pixels, in row-major order. listed[first[cell]] to
+   * listed[first[cell + 1] - 1] are the indices, ascending, of the regions whose bounds touch the
+   * cell, except those that some other region outranks everywhere in the cell. */
   int *first, *listed;
-  float *farthest; /* of each cell: half pixels from all of it to some region, at most */
-  size_t bytes;    /* allocated at `region` for all four */
+  float *farthest; /* per cell: some region is at most this far, in half pixels, from every pixel of
+                      the cell */
+  size_t bytes;    /* allocated at `region`, for all four arrays */
 } CfCoverage;
 
-/* Allocates where a frame has more regions, or larger ones, than any before. CF_ERROR_NO_MEMORY. */
+/* Prepares a frame. Allocates where it has more regions, or larger ones, than any before:
+ * CF_ERROR_NO_MEMORY. */
 bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions *regions,
                      CfStatus *status);
 
-/* Frees what set has allocated; all is zero again. */
+/* Frees the memory; all is zero again. */
 void cf_coverage_clear(CfCoverage *coverage);
 
-/* The end of a stretch of samples of row `y` of `plane` from x0 on, at most CF_COVERAGE_SAMPLES of
- * them and none from `end` on: all close to regions, or none (`close`), which are not covered. */
+/* The end of a run of samples of row `y` of `plane`, from x0 on and before `end`, at most
+ * CF_COVERAGE_SAMPLES long, that is either close to regions throughout (`close`), or far from all
+ * and then not covered. */
 int cf_coverage_stretch(const CfCoverage *frame, int plane, int y, int x0, int end, bool *close);
 
-/* Coverage in 256ths of the samples x0..x0 + count - 1, at most CF_COVERAGE_SAMPLES, in row `y` of
- * `plane`, which lie in the picture. `owner`, unless NULL, gets the index of the region each
- * covered one belongs to: the one that covers it most, of these the one with the longest shorter
- * side, of these the first; it means nothing with `outside`. False if none is covered. */
+/* Coverage in 256ths of the samples x0..x0 + count - 1, at most CF_COVERAGE_SAMPLES and all in the
+ * picture, of row `y` of `plane`. `owner`, unless NULL, gets for each covered sample the index of
+ * its region: the one that covers the sample most, of equals the one with the longest shorter side,
+ * of these the first. With `outside` owners are meaningless. False if no sample is covered. */
 bool cf_coverage_row(const CfCoverage *frame, int plane, int y, int x0, int count,
                      uint16_t *coverage, int *owner);

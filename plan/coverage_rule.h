@@ -3,11 +3,11 @@
  * How much regions cover one luma pixel, and how a partly covered sample is mixed: the definition,
  * compiled into the CPU engines and the CUDA kernels alike.
  *
- * All engines must round alike, so nothing here can be contracted into fused operations: products
- * are integers, and what floats are added to are quotients or roots.
+ * All engines must round alike, so no expression here may be contracted to a fused multiply-add:
+ * products are of integers, and floats are only added to quotients or roots.
  *
- * Distances are in half pixels, from the pixel's centre (2 x + 1, 2 y + 1), which keeps those of
- * rectangles whole. Coverage is a number of 256ths.
+ * Distances are in half pixels from the pixel's centre, (2 x + 1, 2 y + 1): those of rectangles are
+ * integers. Coverage is an integer, in 256ths.
  */
 #pragma once
 
@@ -19,25 +19,26 @@
 
 #define CF_COVERED 256
 
-/* One region, not empty, ready to be asked. */
+/* One region that is not empty, in the form that coverage is computed from. */
 typedef struct {
-  int x0, y0, x1, y1;       /* its edges, moved nearer where they are far from the picture */
+  int x0, y0, x1, y1;       /* edges in luma pixels, clamped near the picture */
   int centre_x, centre_y;   /* half pixels */
-  float square_x, square_y; /* squares of an ellipse's semi-axes, half pixels */
+  float square_x, square_y; /* squared semi-axes of an ellipse, half pixels */
   int smaller_axis;         /* the smaller semi-axis, half pixels */
-  int x, y;                 /* its top left, wherever that is, or of what it is a part of */
-  int side;                 /* the shorter side, pixels, likewise */
+  int x, y;                 /* top left corner of the region or of its CfRegions.whole, luma
+                               pixels */
+  int side;                 /* cf_region_side, luma pixels */
 } CfShape;
 
-/* What is the same for all regions of a frame. */
+/* Constants of all regions of a frame. */
 typedef struct {
   bool ellipse, outside;
-  float step; /* half pixels in which the coverage falls by 1/256; 0 without feather, never for
+  float step; /* half pixels per 1/256 of coverage in the feather; 0 without feather, never for
                  ellipses */
   int reach;  /* luma pixels around its rectangle that a shape may cover */
 } CfCoverageRule;
 
-/* The linear ramp, rounded half up. */
+/* Coverage in the feather, a linear ramp, rounded half up. `distance` is in half pixels, >= 0. */
 CF_SHARED int cf_faded(const CfCoverageRule *rule, float distance)
 {
   if (rule->step == 0.0f)
@@ -47,13 +48,14 @@ CF_SHARED int cf_faded(const CfCoverageRule *rule, float distance)
   return left < 1.0f ? 0 : left >= 256.0f ? CF_COVERED : (int)left;
 }
 
-/* A square, rounded once; GPUs have no multiplication of 64 bits. */
+/* length^2, rounded once. Small lengths avoid 64-bit products, which GPUs emulate. */
 CF_SHARED float cf_square(int length)
 {
   return length > -32768 && length < 32768 ? (float)(length * length)
                                            : (float)((int64_t)length * length);
 }
 
+/* a^2 + b^2, rounded once. */
 CF_SHARED float cf_sum_of_squares(int a, int b)
 {
   if (a > -32768 && a < 32768 && b > -32768 && b < 32768)
@@ -61,6 +63,8 @@ CF_SHARED float cf_sum_of_squares(int a, int b)
   return (float)((int64_t)a * a + (int64_t)b * b);
 }
 
+/* Coverage by a rectangle: CfCoverageRule's ramp of the Euclidean distance, of the depth with
+ * `outside`. */
 CF_SHARED int cf_rectangle_coverage(const CfCoverageRule *rule, const CfShape *shape, int x, int y)
 {
   const int left = 2 * (x - shape->x0) + 1, right = 2 * (shape->x1 - x) - 1;
@@ -78,8 +82,8 @@ CF_SHARED int cf_rectangle_coverage(const CfCoverageRule *rule, const CfShape *s
   return cf_faded(rule, sqrtf(cf_sum_of_squares(across, down)));
 }
 
-/* Distances to an ellipse are along the line to its centre. Pixels within rounding errors of the
- * edge are covered. */
+/* Distances to an ellipse are measured along the line through its centre. Pixels within rounding
+ * errors of the edge count as covered. */
 CF_SHARED int cf_ellipse_coverage(const CfCoverageRule *rule, const CfShape *shape, int x, int y)
 {
   const int across = 2 * x + 1 - shape->centre_x, down = 2 * y + 1 - shape->centre_y;
@@ -94,21 +98,22 @@ CF_SHARED int cf_ellipse_coverage(const CfCoverageRule *rule, const CfShape *sha
   return cf_faded(rule, fabsf(length / sqrtf(square) - length));
 }
 
-/* Coverage of one luma pixel by one region, or with `outside` by all but that region. */
+/* Coverage of one luma pixel by one region, or with `outside` by the complement of that region. */
 CF_SHARED int cf_shape_coverage(const CfCoverageRule *rule, const CfShape *shape, int x, int y)
 {
   return rule->ellipse ? cf_ellipse_coverage(rule, shape, x, y)
                        : cf_rectangle_coverage(rule, shape, x, y);
 }
 
-/* The code value of a sample that is covered by `coverage` 256ths. */
+/* The code value of a sample of which `coverage` 256ths are filtered, rounded half up. */
 CF_SHARED uint32_t cf_mix(uint32_t source, uint32_t filtered, uint32_t coverage)
 {
   return (source * (CF_COVERED - coverage) + filtered * coverage + CF_COVERED / 2) / CF_COVERED;
 }
 
-/* The same for four 8-bit channels, `alpha` among them: colours count as much as they are visible,
- * so that invisible ones show nowhere. Where both are transparent the filtered colour stays. */
+/* The same for a pixel of four 8-bit channels, channel `alpha` among them: colours are weighted by
+ * their alpha, so that invisible colours do not show. Where both are transparent the filtered
+ * colour stays. */
 CF_SHARED void cf_mix_weighted(uint8_t *pixel, const uint8_t *source, const uint8_t *filtered,
                                int alpha, uint32_t coverage)
 {

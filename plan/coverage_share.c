@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How much of a picture its regions cover, from their outlines instead of its pixels: the lengths
- * of what they cover along some rows, between which no region begins or ends.
+ * How much of a picture is covered by regions, from their outlines instead of pixels: the length
+ * that they cover of a few rows in each band of rows in which no region begins or ends.
  */
 #include "plan/coverage.h"
 
 #include <math.h>
 
-/* Between two edges of ellipses so many rows are looked at, for all regions together. */
+/* Rows per band for ellipses: this many divided by the number of regions, but at most
+ * MOST_ELLIPSE_ROWS. */
 #define ELLIPSE_ROWS      256
 #define MOST_ELLIPSE_ROWS 64
 
-/* Of longer lists so many rows are looked at, wherever regions begin. */
+/* With more regions than this the picture is cut into as many bands, wherever regions begin. */
 #define MOST_REGIONS 256
 
-/* An outline within which as much is covered as the region covers with its feather: the linear ramp
- * has the area of half its width. */
+/* The region grown by half its feather: the linear ramp has the area of half its width. */
 typedef struct {
   double x0, y0, x1, y1;
 } Outline;
@@ -34,7 +34,7 @@ static bool counts(const CfVideo *video, const CfRegions *regions, const CfRegio
   return !cf_rect_is_empty(cf_region_bounds(video, regions, region));
 }
 
-/* What an outline covers of the row at height `y`; false if nothing. */
+/* The span that an outline covers of the row at height `y`; false if it covers none. */
 static bool span_at(const Outline *outline, bool ellipse, double y, double width, CfSpan *span)
 {
   double x0 = outline->x0, x1 = outline->x1;
@@ -54,7 +54,8 @@ static bool span_at(const Outline *outline, bool ellipse, double y, double width
   return span->x0 < span->x1;
 }
 
-/* The length of the union of all spans of a row. */
+/* The length of the union of all spans of the row at height `y`; `spans` has room for one per
+ * region. */
 static double length_at(const CfVideo *video, const CfRegions *regions, double y, CfSpan *spans)
 {
   double length = 0.0, end = 0.0;
@@ -80,7 +81,7 @@ static double length_at(const CfVideo *video, const CfRegions *regions, double y
   return length;
 }
 
-/* The next height below `y` at which a region begins or ends. */
+/* The next height after `y` at which a region begins or ends. */
 static double next_edge(const CfVideo *video, const CfRegions *regions, double y)
 {
   double next = video->height;

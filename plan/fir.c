@@ -8,16 +8,16 @@
 #include "plan/gaussian.h"
 #include "plan/presets.h"
 
-/* What the channels of all planes have in common. */
+/* Settings that all channels of all planes share. */
 typedef struct {
   double scale;
-  double bias; /* fraction of full scale */
+  double bias; /* as a fraction of full scale */
   bool absolute;
   bool unsharp;
-  double amount, threshold; /* threshold: fraction of full scale */
+  double amount, threshold; /* threshold: as a fraction of full scale */
   uint32_t border_color;
   int planes; /* CfSepconvPlanes */
-} Tone;
+} ChannelSettings;
 
 static bool is_selected(CfRole role, int planes)
 {
@@ -28,7 +28,7 @@ static bool is_selected(CfRole role, int planes)
   return planes & (cf_is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
 }
 
-/* Taps */
+/* ---- Taps ---- */
 
 bool cf_taps_are_identity(const CfTaps *taps)
 {
@@ -60,14 +60,14 @@ static bool reserve(CfFirPlan *plan, size_t doubles, CfStatus *status)
   storage = malloc(doubles * sizeof *storage);
   if (!storage)
     return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %zu filter taps", doubles);
-  /* The plan's taps are about to be replaced, so the old ones need not be kept. */
+  /* The plan's taps are about to be replaced, so the old memory need not be kept. */
   free(plan->storage);
   plan->storage = storage;
   plan->capacity = doubles;
   return true;
 }
 
-/* Channels */
+/* ---- Channels ---- */
 
 static double alpha_scale(const CfFirPlane *plane)
 {
@@ -77,26 +77,26 @@ static double alpha_scale(const CfFirPlane *plane)
 }
 
 static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, CfRole role,
-                                 const Tone *tone)
+                                 const ChannelSettings *settings)
 {
-  CfFirChannel channel = {.filtered = is_selected(role, tone->planes),
+  CfFirChannel channel = {.filtered = is_selected(role, settings->planes),
                           .centre = cf_neutral_code(video, role),
-                          .border = cf_color_code(video, tone->border_color, role)};
+                          .border = cf_color_code(video, settings->border_color, role)};
 
   if (role == CF_ROLE_ALPHA) {
     channel.scale = alpha_scale(plane);
     channel.filtered = channel.filtered && channel.scale != 0.0;
     return channel;
   }
-  channel.scale = tone->scale;
+  channel.scale = settings->scale;
   if (!cf_is_chroma(role)) {
-    channel.bias = tone->bias * cf_max_code(cf_format_info(video->format));
-    channel.absolute = tone->absolute;
+    channel.bias = settings->bias * cf_max_code(cf_format_info(video->format));
+    channel.absolute = settings->absolute;
   }
   return channel;
 }
 
-/* Absolute values change nothing where nothing is negative. */
+/* `absolute` changes nothing here, since taps that are a delta leave no negative value. */
 static bool channel_is_identity(const CfFirChannel *channel)
 {
   return channel->scale == 1.0 && channel->bias == 0.0;
@@ -118,40 +118,41 @@ static bool single_precision_suffices(const CfFirPlane *plane, int channels, int
 }
 
 static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlaneFormat *format,
-                          const Tone *tone)
+                          const ChannelSettings *settings)
 {
   const bool delta = cf_taps_are_identity(&plane->row) && cf_taps_are_identity(&plane->column);
   bool colour = false;
 
   plane->filtered = false;
-  plane->unsharp = tone->unsharp;
-  plane->amount = tone->amount;
-  plane->threshold = tone->threshold * cf_max_code(cf_format_info(video->format));
+  plane->unsharp = settings->unsharp;
+  plane->amount = settings->amount;
+  plane->threshold = settings->threshold * cf_max_code(cf_format_info(video->format));
   for (int c = 0; c < format->channels; c++) {
     const CfRole role = format->role[c];
     CfFirChannel *channel = &plane->channel[c];
 
-    *channel = plan_channel(video, plane, role, tone);
+    *channel = plan_channel(video, plane, role, settings);
     if (delta && channel_is_identity(channel))
       channel->filtered = false;
     plane->filtered = plane->filtered || channel->filtered;
     colour = colour || (channel->filtered && role != CF_ROLE_ALPHA);
   }
   plane->premultiplied =
-      colour && cf_alpha_channel(format) >= 0 && is_selected(CF_ROLE_ALPHA, tone->planes);
+      colour && cf_alpha_channel(format) >= 0 && is_selected(CF_ROLE_ALPHA, settings->planes);
   plane->float_suffices = single_precision_suffices(plane, format->channels,
                                                     cf_max_code(cf_format_info(video->format)));
 }
 
-static void plan_all_channels(CfFirPlan *plan, const CfVideo *video, const Tone *tone)
+static void plan_all_channels(CfFirPlan *plan, const CfVideo *video,
+                              const ChannelSettings *settings)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
   for (int p = 0; p < format->planes; p++)
-    plan_channels(&plan->plane[p], video, &format->plane[p], tone);
+    plan_channels(&plan->plane[p], video, &format->plane[p], settings);
 }
 
-/* Gaussian blur */
+/* ---- Gaussian blur ---- */
 
 static CfTaps gaussblur_taps(double sigma, bool sharpen, double *tap)
 {
@@ -170,10 +171,10 @@ bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussb
   const double horizontal = fabs(params->sigma);
   const double vertical = params->sigma_vertical < 0.0 ? horizontal : params->sigma_vertical;
   const bool sharpen = params->sigma < 0.0;
-  const Tone tone = {.scale = 1.0,
-                     .border_color = 0xff000000,
-                     .planes =
-                         CF_SEPCONV_PLANE_LUMA | CF_SEPCONV_PLANE_CHROMA | CF_SEPCONV_PLANE_ALPHA};
+  const ChannelSettings settings = {.scale = 1.0,
+                                    .border_color = 0xff000000,
+                                    .planes = CF_SEPCONV_PLANE_LUMA | CF_SEPCONV_PLANE_CHROMA |
+                                              CF_SEPCONV_PLANE_ALPHA};
   const int longest = 2 * (cf_gaussian_radius(horizontal) + cf_gaussian_radius(vertical) + 1);
   double *tap;
 
@@ -191,7 +192,7 @@ bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussb
     plane->column = gaussblur_taps(ldexp(vertical, -format->plane[p].subsampling_y), sharpen, tap);
     tap += plane->column.count;
   }
-  plan_all_channels(plan, video, &tone);
+  plan_all_channels(plan, video, &settings);
   return true;
 }
 
@@ -202,9 +203,9 @@ bool cf_fir_plan_channels(CfFirPlan *plan, const CfVideo *video, CfBorder border
   return cf_fir_plan_gaussblur(plan, video, &any, status);
 }
 
-/* Separable convolution */
+/* ---- Separable convolution ---- */
 
-/* The kernels of the params after preset and normalize, and where their anchors are. */
+/* The kernels after preset and normalize, and their anchors. */
 typedef struct {
   CfKernel row, column;
   int anchor_x, anchor_y;
@@ -298,12 +299,12 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
          params->bias == 0.0;
 }
 
-/* Magnitudes up to 2^this, and no smaller than its inverse, stay what they are: single precision
- * holds both kernels, their product with samples of 16 bits times alpha, and its inverse. */
+/* Sums of magnitudes from 2^-16 to 2^16 are kept: single precision holds both kernels, their
+ * product with 16-bit samples times alpha, and the inverse of that. */
 #define LARGEST_EXPONENT 16
 
-/* Other magnitudes are brought to 1/2 .. 1 by a power of two, which rounds nothing; its exponent is
- * added to `exponent`, for the scale to make up for. */
+/* Scales other kernels by a power of two, which rounds nothing, so that their magnitude is 1/2..1.
+ * Adds its exponent to `exponent`, by which the caller scales the result. */
 static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, int *exponent)
 {
   const CfTaps taps = cf_taps(kernel->tap, kernel->taps, anchor);
@@ -320,13 +321,13 @@ static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, i
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,
                          CfStatus *status)
 {
-  Tone tone = {.bias = params->bias,
-               .absolute = params->absolute,
-               .unsharp = is_unsharp(params),
-               .amount = params->amount,
-               .threshold = params->threshold,
-               .border_color = params->border_color,
-               .planes = params->planes};
+  ChannelSettings settings = {.bias = params->bias,
+                              .absolute = params->absolute,
+                              .unsharp = is_unsharp(params),
+                              .amount = params->amount,
+                              .threshold = params->threshold,
+                              .border_color = params->border_color,
+                              .planes = params->planes};
   Kernels kernels;
   CfTaps row, column;
   int exponent = 0;
@@ -337,16 +338,16 @@ bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvP
 
   row = stored_taps(&kernels.row, kernels.anchor_x, plan->storage, &exponent);
   column = stored_taps(&kernels.column, kernels.anchor_y, plan->storage + row.count, &exponent);
-  tone.scale = ldexp(params->scale, exponent);
+  settings.scale = ldexp(params->scale, exponent);
   if (!params->absolute)
-    tone.bias += cf_sepconv_preset_bias((CfSepconvPreset)params->preset);
+    settings.bias += cf_sepconv_preset_bias((CfSepconvPreset)params->preset);
   plan->border = (CfBorder)params->border;
   plan->planes = cf_format_info(video->format)->planes;
   for (int p = 0; p < plan->planes; p++) {
     plan->plane[p].row = row;
     plan->plane[p].column = column;
   }
-  plan_all_channels(plan, video, &tone);
+  plan_all_channels(plan, video, &settings);
   return true;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What gaussblur and sepconv have in common: every plane is correlated with a row and a column of
- * taps. A plan says with which, and what happens to each channel, for all engines alike.
+ * taps. A plan has the taps, and what happens to each channel, for all engines alike.
  *
- * With v(x, y) folded by `border` outside the picture (cf_border_index, or the channel's border
+ * With v(x, y) continued outside the picture by `border` (cf_border_index, or the channel's border
  * code where that is -1) and
  *
  *   sum(v)(x, y) = sum over j, i of column.tap[j] * row.tap[i]
@@ -13,28 +13,30 @@
  *
  *   centre + bias + m(scale * sum(c - centre)),            m(t) = absolute ? |t| : t
  *
- * In a premultiplied plane the alpha channel a is treated like that too and gives alpha' before
- * rounding and clamping (alpha' = a at that pixel if the channel is not filtered), and a filtered
- * colour becomes
+ * In a premultiplied plane the alpha channel a is filtered by the same formula, which gives alpha'
+ * before rounding and clamping (alpha' = a at that pixel where alpha is not filtered), and a
+ * filtered colour becomes
  *
  *   centre + bias + m(scale * sum((c - centre) * a) / alpha'),     centre where alpha' <= 0
  *
- * where a border sample's alpha multiplies its colour as any sample's does. Everything is in code
- * values; results are rounded half up and clamped to 0..max code. Channels not filtered are copied.
+ * A border sample's alpha multiplies its colour as any sample's does. Everything is in code values;
+ * results are rounded half up and clamped to 0..max code. Channels that are not filtered are
+ * copied.
  *
- * In an `unsharp` plane, with v the value at the pixel that sum() runs over (c - centre, of colours
- * in a premultiplied plane times a, and a itself of alpha), what takes the place of each sum is
+ * In an `unsharp` plane each sum above is replaced. With v the value at the pixel of what the sum
+ * runs over (c - centre; of colours in a premultiplied plane times a; a itself for alpha) the sum
+ * becomes
  *
  *   v + amount (v - sum)   where |v - sum| > threshold, else v
  *
- * with a threshold that is multiplied by the largest alpha for colours in a premultiplied plane.
+ * For colours in a premultiplied plane the threshold is multiplied by the largest alpha code.
  */
 #pragma once
 
 #include "gaussblur.h"
 #include "sepconv.h"
 
-/* The filter of one direction. */
+/* The taps of one direction. */
 typedef struct {
   int count;         /* >= 1 */
   int anchor;        /* 0..count-1: the tap on the output sample */
@@ -46,64 +48,66 @@ typedef struct {
 typedef struct {
   bool filtered; /* else copied; padding is never filtered */
   bool absolute;
-  double centre; /* of chroma: its neutral code; else 0 */
-  double scale;  /* of alpha: 1 / (row.sum * column.sum), so that opaque stays opaque */
-  double bias;   /* code values */
-  int border;    /* code value outside the picture where the border is constant */
+  double centre; /* the neutral code of chroma, else 0 */
+  double scale;  /* of alpha 1 / (row.sum * column.sum), so that opaque stays opaque */
+  double bias;   /* code values; 0 for chroma and alpha */
+  int border;    /* code value outside the picture, for CF_BORDER_CONSTANT */
 } CfFirChannel;
 
 typedef struct {
   CfTaps row, column;
   bool filtered;            /* at least one channel is */
-  bool premultiplied;       /* colours are weighted by alpha; some colour is filtered */
-  bool unsharp;             /* sums are means, which samples are compared with */
+  bool premultiplied;       /* colours are weighted by alpha; at least one colour is filtered */
+  bool unsharp;             /* the taps make a mean, which samples are compared with */
   double amount, threshold; /* of unsharp planes; the threshold in code values */
-  bool float_suffices; /* single precision keeps every channel's error below a quarter of a code:
-                          gain * max code * 2^-24 * sqrt(row.count + column.count) <= 1/4 */
+  bool float_suffices; /* single precision keeps the error of all channels within a quarter of a
+                          code: gain * max code * 2^-24 * sqrt(row.count + column.count) <= 1/4,
+                          with the gain of CF_FIR_MAX_GAIN */
   CfFirChannel channel[CF_MAX_CHANNELS];
 } CfFirPlane;
 
-/* All zero is an empty plan, ready for the functions below. */
+/* All zero: an empty plan, ready for the functions below. cf_fir_plan_free() at the end. */
 typedef struct {
   CfBorder border;
-  int planes;
+  int planes; /* of the format */
   CfFirPlane plane[CF_MAX_PLANES];
   double *storage; /* all taps of all planes */
-  size_t capacity; /* doubles in `storage` */
+  size_t capacity; /* in doubles, of `storage` */
 } CfFirPlan;
 
-/* Below this share of the product of both magnitudes, the product of both sums counts as 0: the
- * kernel is a derivative and cannot be normalised, and alpha is kept as it is. */
+/* Where |product of both sums| is below this share of the product of both magnitudes, the kernel is
+ * a derivative: it cannot be normalised, and alpha is not filtered. */
 #define CF_FIR_ZERO_SUM 1e-6
 
-/* Largest |scale| * row.magnitude * column.magnitude that is accepted: far beyond it rounding
- * errors of double precision would show. */
+/* The largest gain that is accepted: far beyond, rounding errors of double precision would show.
+ * The gain is |scale| * M, M = row.magnitude * column.magnitude, or unsharp |scale| * (1 + amount
+ * (1 + M)). */
 #define CF_FIR_MAX_GAIN 1e9
 
-/* What the table of ranges cannot refuse: an even preset-size, an anchor outside its kernel,
- * normalize where the taps sum to 0, a gain beyond CF_FIR_MAX_GAIN. */
+/* Refuses (CF_ERROR_INVALID) what ranges cannot: an even preset-size, an anchor outside its kernel,
+ * normalize where taps sum to 0, a gain beyond CF_FIR_MAX_GAIN. */
 bool cf_sepconv_check(const CfSepconvParams *params, CfStatus *status);
 
 /* Whether the output equals the input for every picture and format. */
 bool cf_sepconv_is_identity(const CfSepconvParams *params);
 
-/* Replaces `plan` by the plan of these params, which have passed their effect's checks. Memory
- * is reused, and grows only for longer kernels. On failure (CF_ERROR_INVALID for what
- * cf_sepconv_check refuses, CF_ERROR_NO_MEMORY) the plan stays as it was. */
+/* Replaces `plan` by the plan of these params, which have passed the effect's check. Memory is
+ * reused, and grows only for longer kernels. On failure (CF_ERROR_INVALID for what cf_sepconv_check
+ * refuses, CF_ERROR_NO_MEMORY) the plan stays as it was. */
 bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussblurParams *params,
                            CfStatus *status);
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,
                          CfStatus *status);
 
-/* The same for blurs by other means than taps, which ask what happens to the channels: these are
- * planned as for any Gaussian, of which the plan has the taps. */
+/* A plan for blurs that are not made by taps, such as pyramids: its channels are those of any
+ * Gaussian blur, its taps those of sigma 1. */
 bool cf_fir_plan_channels(CfFirPlan *plan, const CfVideo *video, CfBorder border, CfStatus *status);
 
 /* Frees the plan's memory and leaves it empty. */
 void cf_fir_plan_free(CfFirPlan *plan);
 
-/* These taps, and what they add up to. */
+/* A view of `count` taps, with their sums; `tap` is borrowed. */
 CfTaps cf_taps(const double *tap, int count, int anchor);
 
-/* Whether these taps only hand on the sample at the anchor. */
+/* Whether the taps only pass on the sample at the anchor. */
 bool cf_taps_are_identity(const CfTaps *taps);

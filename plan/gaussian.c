@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* exp(-1 / (2 sigma^2)) is 0 in double below it: the Gaussian is the delta. */
+/* Below it exp(-1 / (2 sigma^2)) is 0 in double precision: the Gaussian is a delta. */
 #define SMALLEST_SIGMA 0.02
 
 int cf_gaussian_radius(double sigma)

@@ -30,13 +30,13 @@
     4, {a, b, c, d}, 0, 0                                                                          \
   }
 
-/* Luma, and half as wide and high the two of chroma side by side. */
+/* A plane of luma, and one of interleaved chroma at half the width and height. */
 #define PLANES_NV(a, b)                                                                            \
   {                                                                                                \
     PLANE_1(Y, 0, 0), PLANE_2(a, b, 1, 1)                                                          \
   }
 
-/* The second and third subsampled. */
+/* Three planes, of which the second and third are subsampled. */
 #define PLANES_3(a, b, c, sx, sy)                                                                  \
   {                                                                                                \
     PLANE_1(a, 0, 0), PLANE_1(b, sx, sy), PLANE_1(c, sx, sy)                                       \

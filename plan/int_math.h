@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Arithmetic of whole numbers. Arguments are evaluated once.
+ * Integer arithmetic. Functions, so that arguments are evaluated once.
  */
 #pragma once
 
@@ -14,13 +14,13 @@ static inline int cf_max(int a, int b)
   return a > b ? a : b;
 }
 
-/* `least` <= `most` */
+/* Needs least <= most. */
 static inline int cf_clamp(int value, int least, int most)
 {
   return cf_max(least, cf_min(value, most));
 }
 
-/* Of numbers >= 0, b > 0. */
+/* The quotient rounded up; a >= 0, b > 0. */
 static inline int cf_divide_up(int a, int b)
 {
   return (a + b - 1) / b;

@@ -23,7 +23,7 @@ static bool operator_alloc(CfLlfOperator *op, int inputs, int outputs, int width
   return op->first && op->weight;
 }
 
-/* Lets output `i` begin at input `first`, or before, where the row would leave the inputs. */
+/* Starts the band of output `i` at input `first`, or earlier where it would leave the inputs. */
 static void operator_place(CfLlfOperator *op, int i, int first)
 {
   const int last_start = op->inputs - op->width;
@@ -84,7 +84,7 @@ static bool operator_expand(CfLlfOperator *op, int fine)
   return true;
 }
 
-/* `outer` after `inner`. */
+/* op = outer * inner. */
 static bool operator_product(CfLlfOperator *op, const CfLlfOperator *outer,
                              const CfLlfOperator *inner)
 {

@@ -8,7 +8,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Laplacian levels that `reach` leaves of `levels`, and its share of the last of them. */
+/* The number of Laplacian levels, of `levels`, within `reach`, and the share of the last. */
 static int reached_levels(int shorter, int levels, double reach, double *share)
 {
   const double depth = log2(reach * shorter);
@@ -49,7 +49,7 @@ CfLlfPyramid cf_llf_full_pyramid(int width, int height)
   return shape(width, height, 0, 0.0);
 }
 
-/* Paris' smooth step t^2 (t - 2)^2 from 0 at `noise_floor` to 1 at twice that. */
+/* Paris' smooth step t^2 (t - 2)^2 from 0 at `noise_floor` to 1 at twice the floor. */
 static double above_noise(double magnitude, double noise_floor)
 {
   double t = 1.0;
@@ -78,7 +78,7 @@ double cf_llf_remap(const CfLlfParams *params, double d)
   return copysign(remapped, d);
 }
 
-/* --- how the result enters the picture --- */
+/* ---- How the result enters the picture ---- */
 
 double cf_llf_shoulder(double value, double unit, double room)
 {
@@ -113,26 +113,29 @@ double cf_llf_follow(double luma, double filtered)
          fmin(added / (luma + CF_LLF_GAIN_EPSILON), CF_LLF_MAX_GAIN - 1.0);
 }
 
-/* --- sine series: Sumiya et al. 2022 generalised to any odd curve by least squares --- */
+/* ---- Sine series: Sumiya et al. 2022, generalised to any odd curve by least squares ---- */
 
-enum { POINTS = 400, N = CF_LLF_MAX_HARMONICS };
+/* Points on [0, 1] that the curve is fitted at, and the order of the largest matrix. */
+enum { POINTS = 400, ORDER = CF_LLF_MAX_HARMONICS };
 
 typedef struct {
   int harmonics;
-  double floor_slope;                        /* slope of the linear part: 1 + linear */
-  double value[POINTS][N], slope[POINTS][N]; /* of each sine */
-  double gram[N][N], right[N];               /* normal equations without the slope condition */
-} Fit;
+  double floor_slope; /* slope that the linear part adds everywhere: 1 +
+                         linear */
+  double value[POINTS][ORDER], slope[POINTS][ORDER]; /* of each sine at each point */
+  double gram[ORDER][ORDER], right[ORDER]; /* normal equations, without the condition on the
+                                  slope */
+} SeriesFit;
 
-static void fit_init(Fit *fit, const CfLlfParams *params, const CfLlfSeries *series)
+static void fit_init(SeriesFit *fit, const CfLlfParams *params, const CfLlfSeries *series)
 {
-  /* Weights are (knee / (knee + d))^2: small differences are by far the most frequent in a
+  /* Weights are (knee / (knee + d))^2, since small differences are by far the most frequent in a
    * Laplacian pyramid. */
   const double knee = 0.05;
-  /* Keeps the equations solvable where the sines resolve more than the points do. */
+  /* Keeps the equations solvable where the sines are finer than the points. */
   const double ridge = 1e-6;
 
-  *fit = (Fit){.harmonics = series->harmonics, .floor_slope = 1.0 + series->linear};
+  *fit = (SeriesFit){.harmonics = series->harmonics, .floor_slope = 1.0 + series->linear};
   for (int point = 0; point < POINTS; point++) {
     const double d = (point + 0.5) / POINTS;
     const double weight = pow(knee / (knee + d), 2.0) / POINTS;
@@ -154,8 +157,9 @@ static void fit_init(Fit *fit, const CfLlfParams *params, const CfLlfSeries *ser
     fit->gram[n][n] += ridge;
 }
 
-/* Solves matrix x = right by Cholesky; only the lower triangle is read. */
-static void solve_positive(int size, double matrix[N][N], const double right[N], double x[N])
+/* Solves matrix x = right by Cholesky's method; reads, and overwrites, the lower triangle only. */
+static void solve_positive(int size, double matrix[ORDER][ORDER], const double right[ORDER],
+                           double x[ORDER])
 {
   for (int row = 0; row < size; row++) {
     for (int column = 0; column <= row; column++) {
@@ -179,7 +183,7 @@ static void solve_positive(int size, double matrix[N][N], const double right[N],
   }
 }
 
-static double fit_slope(const Fit *fit, const double b[N], int point)
+static double fit_slope(const SeriesFit *fit, const double b[ORDER], int point)
 {
   double slope = fit->floor_slope;
 
@@ -188,8 +192,8 @@ static double fit_slope(const Fit *fit, const double b[N], int point)
   return slope;
 }
 
-/* What the fit minimises: its error, and `penalty` times the square of negative slopes. */
-static double fit_cost(const Fit *fit, double penalty, const double b[N])
+/* What the fit minimises: its squared error, and `penalty` times the squares of negative slopes. */
+static double fit_cost(const SeriesFit *fit, double penalty, const double b[ORDER])
 {
   double cost = 0.0;
 
@@ -206,10 +210,12 @@ static double fit_cost(const Fit *fit, double penalty, const double b[N])
   return cost;
 }
 
-/* Where the cost would be least if the slopes that are negative at `b` were all that counted. */
-static void newton_target(const Fit *fit, double penalty, const double b[N], double target[N])
+/* Newton's step: the minimum of the cost if exactly the slopes that are negative at `b` were
+ * penalised. */
+static void newton_target(const SeriesFit *fit, double penalty, const double b[ORDER],
+                          double target[ORDER])
 {
-  double gram[N][N], right[N];
+  double gram[ORDER][ORDER], right[ORDER];
 
   for (int row = 0; row < fit->harmonics; row++) {
     right[row] = fit->right[row];
@@ -229,13 +235,14 @@ static void newton_target(const Fit *fit, double penalty, const double b[N], dou
   solve_positive(fit->harmonics, gram, right, target);
 }
 
-/* Minimises the cost from `b` on. It is convex and smooth, so steps that lower it arrive. */
-static void fit_minimise(const Fit *fit, double penalty, double b[N])
+/* Minimises the cost, starting at `b`. The cost is convex and smooth, so steps that lower it
+ * converge. */
+static void fit_minimise(const SeriesFit *fit, double penalty, double b[ORDER])
 {
   double cost = fit_cost(fit, penalty, b), gain = INFINITY;
 
   for (int i = 0; i < 30 && gain > 1e-12 * fabs(cost); i++) {
-    double target[N], tried[N], step = 1.0, tried_cost;
+    double target[ORDER], tried[ORDER], step = 1.0, tried_cost;
 
     newton_target(fit, penalty, b, target);
     do {
@@ -254,15 +261,15 @@ static void fit_minimise(const Fit *fit, double penalty, double b[N])
 
 CfLlfSeries cf_llf_series(const CfLlfParams *params)
 {
-  /* Beyond sigma the curve is the straight line beta (d - sigma) + sigma. What remains of it over
-   * the linear part below is odd about half the period, as the sines are: with half the period at
-   * (1 + sigma) / 2, [sigma, 1] mirrors onto itself and all terms serve what lies below. A little
-   * more keeps the mirrored corner of the curve away from d = 1, black against white. */
+  /* Beyond sigma the curve is the straight line beta (d - sigma) + sigma. Its difference from the
+   * linear part below is odd about half the period, as the sines are. With half the period at (1 +
+   * sigma) / 2, [sigma, 1] mirrors onto itself, and all terms serve the part below sigma. The small
+   * addition keeps the mirrored corner of the curve away from d = 1, black against white. */
   const double half_period = 0.5 * (1.0 + params->sigma) + 0.01;
   CfLlfSeries series = {.harmonics = params->harmonics,
                         .linear = (params->beta - 1.0) * (1.0 - params->sigma / half_period),
                         .base = PI / half_period};
-  Fit fit;
+  SeriesFit fit;
   double steepest_fall = 0.0;
 
   if (params->alpha == 1.0 && params->beta == 1.0)
@@ -270,7 +277,7 @@ CfLlfSeries cf_llf_series(const CfLlfParams *params)
 
   fit_init(&fit, params, &series);
   newton_target(&fit, 0.0, series.b, series.b);
-  /* A rising penalty leads to the best of the fits that never decrease; b = 0 is one of them. */
+  /* A rising penalty leads to the best fit that never decreases; b = 0 is such a fit. */
   for (double penalty = 1e-6; penalty < 0.2; penalty *= 10.0)
     fit_minimise(&fit, penalty, series.b);
   for (int point = 0; point < POINTS; point++)
@@ -289,7 +296,7 @@ double cf_llf_series_value(const CfLlfSeries *series, double d)
   return value;
 }
 
-/* The noise floor that weights have: it fades where the curve's does. */
+/* The noise floor of the weights, which fades to 0 with the noise floor of the curve. */
 static double weighted_floor(const CfLlfParams *params)
 {
   const double fade = 0.05;
@@ -299,12 +306,13 @@ static double weighted_floor(const CfLlfParams *params)
 
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid)
 {
-  /* Where a level begins to open, in noise floors: photographs come closest to the dense filter of
-   * all that keep flat noise near to it (docs/engineering). */
+  /* The deviation, in noise floors, at which a weight begins to rise. Of all values that leave flat
+   * noise nearly as it is, photographs come closest to the dense filter with this one
+   * (docs/engineering). */
   const double closed_below = 0.33;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
-  /* Below, DARK alone opens all. */
+  /* A smaller floor would be below DARK, which makes all weights 1. */
   const bool has_floor = noise_floor > CF_LLF_WEIGHT_DARK / (2.0 * closed_below);
   const bool has_share = pyramid->last_share < 1.0 && levels <= CF_LLF_WEIGHTED_LEVELS;
   CfLlfWeights weights = {.offset = has_floor ? -1.0 : 1.0};
@@ -320,7 +328,7 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 
 int cf_llf_intensity_levels(const CfLlfParams *params)
 {
-  /* MATLAB's rule has the curve's steepness in mind, but draws no bend of a floor below this. */
+  /* MATLAB's rule follows the steepness of the curve, but resolves no noise floor below this. */
   const double drawn_floor = 0.02;
   double levels = 16.0;
 

@@ -12,10 +12,10 @@ struct CfMap {
   uint16_t *values;
 };
 
-/* A jump of the analytic modes: any distance that differs from map_inner saturates. */
+/* The slope of a jump: distances that differ at all from map_inner saturate. */
 #define JUMP 1e30
 
-/* Images */
+/* ---- Images ---- */
 
 static bool all_alike(const uint16_t *values, size_t count)
 {
@@ -90,7 +90,7 @@ const uint16_t *cf_map_values(const CfMap *map)
   return map->values;
 }
 
-/* Positions */
+/* ---- Positions ---- */
 
 static void place_file(CfMapShape *shape, const CfVideo *video, const CfGaussblurParams *params,
                        int step_x, int step_y)
@@ -132,7 +132,7 @@ CfMapShape cf_map_shape(const CfVideo *video, const CfGaussblurParams *params, i
   return shape;
 }
 
-/* Sigmas */
+/* ---- Sigmas ---- */
 
 CfMapSigmas cf_map_sigmas(const CfVideo *video, const CfGaussblurParams *params, int p)
 {
@@ -149,7 +149,7 @@ CfMapSigmas cf_map_sigmas(const CfVideo *video, const CfGaussblurParams *params,
   };
 }
 
-/* Pictures as maps */
+/* ---- Pictures as maps ---- */
 
 static void add_role(CfMapMixer *mixer, const CfVideo *video, CfRole role, double share)
 {

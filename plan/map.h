@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps: where a value m in 0..1 comes from for each sample of each plane, and which sigma it
- * asks for. The same for all engines: what is marked inline also compiles as device code.
+ * Blur maps: the map value m in 0..1 of each sample of each plane, and the sigma that m stands for.
+ * The same for all engines: inline functions also compile as device code.
  *
  * Positions are luma pixels; pixel (x, y) covers x..x+1, y..y+1, its centre is (x + 1/2, y + 1/2).
- * A sample of a subsampled plane stands for the 1x2, 2x1 or 2x2 pixels that it covers: modes that
- * look at a position take the middle of these, modes that look at the picture the mean code of
- * those of them that lie in it. With W, H the picture's width and height:
+ * A sample of a subsampled plane covers 1x2, 2x1 or 2x2 pixels. Modes that depend on a position
+ * take the middle of these pixels; modes that depend on the picture take the mean code of those
+ * inside the picture. With W, H the picture's width and height:
  *
  *   file    the image stretched over W x H, bilinear between the centres of its pixels, the
  *           outermost ones continued
@@ -31,56 +31,58 @@
 #define CF_MAP_INLINE static inline
 #endif
 
-#define CF_MAP_ONE 65535 /* the value of a CfMap pixel that counts as 1 */
+#define CF_MAP_ONE 65535 /* the value of a CfMap pixel that stands for m = 1 */
 
-/* The file's image. */
+/* ---- The image of CF_MAP_FILE ---- */
 
 #define CF_MAP_LARGEST_SIZE 32768     /* of width and height */
-#define CF_MAP_MOST_PIXELS  (1 << 27) /* 256 MiB of values; as many as 16384x8192 */
+#define CF_MAP_MOST_PIXELS  (1 << 27) /* 256 MiB of values; as many pixels as 16384x8192 */
 
-/* Reads a PGM or PPM (P2, P3, P5, P6, any maxval) or a PNG (any), told apart by content. Colours
- * count by their BT.709 luma, alpha is ignored. Takes no more memory than the values and a row, and
- * does not wait but for a disk: what is no regular file is refused unread. NULL with the reason and
- * the file's name: CF_ERROR_INVALID or CF_ERROR_NO_MEMORY. The caller has the only reference. From
- * any thread. */
+/* Reads a PGM or PPM (P2, P3, P5, P6, any maxval) or a PNG of any kind, recognised by content.
+ * Colours count by their BT.709 luma; alpha is ignored. Needs no more memory than the values and
+ * one row. Refuses anything but a regular file without opening it, so it never waits for a pipe.
+ * NULL with CF_ERROR_INVALID or CF_ERROR_NO_MEMORY; the message names the file. The caller gets the
+ * only reference. From any thread. */
 CfMap *cf_map_load(const char *path, CfStatus *status);
 
-/* A copy of `values`, row by row, 0..CF_MAP_ONE. NULL without memory. */
+/* A map with a copy of `values`, row by row, 0..CF_MAP_ONE. NULL with CF_ERROR_NO_MEMORY. */
 CfMap *cf_map_new(int width, int height, const uint16_t *values, CfStatus *status);
 
-/* The same of `values` themselves, from malloc: freed with the map, or at once without memory. */
+/* The same, but takes ownership of `values`, from malloc; on failure they are freed. */
 CfMap *cf_map_take(int width, int height, uint16_t *values, CfStatus *status);
 
-/* From any thread; NULL is allowed. */
+/* Takes, and drops, a reference; the last one frees the map. From any thread; NULL is allowed. */
 CfMap *cf_map_ref(const CfMap *map);
 void cf_map_unref(const CfMap *map);
 
+/* In pixels; values are valid as long as the map. */
 int cf_map_width(const CfMap *map);
 int cf_map_height(const CfMap *map);
 const uint16_t *cf_map_values(const CfMap *map); /* width * height, without padding */
 
-/* The modes that look at a position. */
+/* ---- Modes that depend on a position ---- */
 
-/* How one plane's samples read the map; plain numbers, to be handed to a kernel by value. */
+/* How the samples of one plane read the map; plain numbers, passed to kernels by value. */
 typedef struct {
   int mode;     /* CfMapMode */
   float invert; /* 1 or 0 */
 
-  /* The position of sample (x, y), relative to the centre and in W: x step_x + start_x, ... */
+  /* radial, linear: the position of sample (x, y), relative to the centre, in units of W: (x step_x
+   * + start_x, y step_y + start_y). */
   float step_x, start_x, step_y, start_y;
   float normal_x, normal_y; /* linear: distance = |normal . position|; radial: unused */
   float inner, slope;       /* m = clamp((d - inner) slope, 0, 1); a jump has a slope of 1e30 */
 
-  /* file: sample (x, y) is at (x scale_x + offset_x, y scale_y + offset_y) of the image's pixels,
-   * whose centres are at integers; clamp to 0..width-1, 0..height-1. */
+  /* file: the position of sample (x, y) in pixels of the image, whose centres are at integers, is
+   * (x scale_x + offset_x, y scale_y + offset_y), clamped to 0..map_width-1, 0..map_height-1. */
   float scale_x, offset_x, scale_y, offset_y;
   int map_width, map_height;
 } CfMapShape;
 
-/* For plane `p`. The params have passed their checks. */
+/* The shape for plane `p`. The params have passed their checks. */
 CfMapShape cf_map_shape(const CfVideo *video, const CfGaussblurParams *params, int p);
 
-/* m of sample (x, y) of the plane for the modes radial and linear; inversion included. */
+/* m of sample (x, y) of the plane for radial and linear, after inversion. */
 CF_MAP_INLINE float cf_map_analytic(const CfMapShape *shape, int x, int y)
 {
   const float dx = (float)x * shape->step_x + shape->start_x;
@@ -93,7 +95,7 @@ CF_MAP_INLINE float cf_map_analytic(const CfMapShape *shape, int x, int y)
   return shape->invert != 0.0f ? 1.0f - m : m;
 }
 
-/* m of sample (x, y) for the mode file; `values` as cf_map_values, inversion included. */
+/* m of sample (x, y) for file, after inversion; `values` as cf_map_values. */
 CF_MAP_INLINE float cf_map_bilinear(const CfMapShape *shape, const uint16_t *values, int x, int y)
 {
   const float u = fminf(fmaxf((float)x * shape->scale_x + shape->offset_x, 0.0f),
@@ -113,20 +115,20 @@ CF_MAP_INLINE float cf_map_bilinear(const CfMapShape *shape, const uint16_t *val
   return shape->invert != 0.0f ? 1.0f - m : m;
 }
 
-/* From m to sigma. */
+/* ---- From m to sigma ---- */
 
-/* In samples of one plane; m blurs with s0 + m (s1 - s0) along each axis. sigma_min is the sigma of
- * both axes at m = 0; at m = 1 they are sigma and sigma_vertical. */
+/* In samples of one plane: along each axis, m stands for s0 + m (s1 - s0). s0 is sigma_min along
+ * both axes, s1 is sigma along rows and sigma_vertical along columns. */
 typedef struct {
   double horizontal[2]; /* at m = 0 and m = 1 */
   double vertical[2];
 } CfMapSigmas;
 
-/* Of plane `p`, with or without a map (then both ends are alike). */
+/* Of plane `p`. Without a map both ends of an axis are equal. */
 CfMapSigmas cf_map_sigmas(const CfVideo *video, const CfGaussblurParams *params, int p);
 
-/* How the modes luma and alpha read the picture: m = clamp(offset + sum over the terms of weight *
- * code, 0, 1), inversion included. The planes have a sample for every luma pixel. */
+/* How luma and alpha read the picture: m = clamp(offset + sum over the terms of weight * code, 0,
+ * 1), after inversion. The planes of the terms are not subsampled. */
 typedef struct {
   int terms;
   struct {
@@ -135,8 +137,10 @@ typedef struct {
   } term[3];
   float offset;
 } CfMapMixer;
+
+/* The terms for luma or alpha in this format; none for alpha where the format has none. */
 CfMapMixer cf_map_mixer(const CfVideo *video, const CfGaussblurParams *params);
 
-/* Whether m is the same for every sample whatever the picture shows (its value in `*m`): without a
- * map, with alpha where there is none, with an image of one value. */
+/* Whether m is the same for all samples of every picture, and then its value: without a map, for
+ * alpha in formats without alpha, for a file whose pixels are all equal. */
 bool cf_map_is_constant(const CfVideo *video, const CfGaussblurParams *params, double *m);

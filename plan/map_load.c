@@ -41,7 +41,8 @@ static bool refuse_kind(const CfMapReader *reader)
       reader->path);
 }
 
-/* Never waits for a FIFO's other end, and does not touch a device. */
+/* Opens a regular file. Does not open a FIFO, which could block, nor a device, where opening could
+ * have effects. */
 static bool open_file(CfMapReader *reader)
 {
   struct stat info;

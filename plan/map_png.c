@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * PNG, of any kind that there is. Besides the values only one row is in memory at a time.
+ * PNG of every kind. Only one row is in memory besides the values.
  */
 #include <png.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@ typedef struct {
   CfMapReader *reader;
   png_structp png;
   png_infop info;
-  png_bytep row; /* 8 bits or big-endian 16 bits a channel */
+  png_bytep row; /* 8 bits, or big-endian 16 bits, per channel */
   int channels, bits;
 } Decoder;
 
@@ -29,7 +29,7 @@ static void png_warned(png_structp png, png_const_charp message)
 {
 }
 
-/* Rows become 1 or 3 channels of 8 or 16 bits. */
+/* Reads the header, and has libpng expand rows to 1 or 3 channels of 8 or 16 bits. */
 static bool read_header(Decoder *decoder)
 {
   CfMapReader *reader = decoder->reader;
@@ -52,7 +52,7 @@ static bool read_header(Decoder *decoder)
   return true;
 }
 
-/* Each `step`-th of `to` gets a pixel of the row. */
+/* Converts `count` pixels of the row; writes every `step`-th value of `to`. */
 static void convert_row(const Decoder *decoder, int count, int step, uint16_t *to)
 {
   const uint8_t *from = decoder->row;
@@ -75,7 +75,7 @@ static void read_rows(const Decoder *decoder)
   }
 }
 
-/* Each pass is an image of its own. */
+/* Adam7: each pass is an image of its own. */
 static void read_interlaced_rows(const Decoder *decoder)
 {
   const CfMapReader *reader = decoder->reader;
@@ -94,7 +94,7 @@ static void read_interlaced_rows(const Decoder *decoder)
   }
 }
 
-/* False where libpng or this code gave up; the status says why. */
+/* False where libpng (by longjmp) or this code gave up; the status has the reason. */
 static bool decode(Decoder *decoder)
 {
   if (setjmp(png_jmpbuf(decoder->png)))

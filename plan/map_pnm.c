@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * PGM and PPM: Netpbm's pgm(5) and ppm(5).
+ * PGM and PPM, as defined by Netpbm's pgm(5) and ppm(5).
  */
 #include <ctype.h>
 
 #include "plan/map_reader.h"
 
-/* Numbers */
+/* ---- Numbers ---- */
 
 static int next_character(FILE *file)
 {
@@ -20,8 +20,8 @@ static int next_character(FILE *file)
   return character;
 }
 
-/* A decimal number after white space and comments, and one character after it; false where there is
- * none. */
+/* A decimal number after white space and comments, and the one white space after it; false where
+ * there is no number. */
 static bool read_number(FILE *file, unsigned long *number)
 {
   int character = next_character(file);
@@ -56,7 +56,7 @@ static bool read_word(FILE *file, unsigned long *value)
   return true;
 }
 
-/* Pixels */
+/* ---- Pixels ---- */
 
 typedef struct {
   bool (*read)(FILE *file, unsigned long *value);

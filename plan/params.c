@@ -120,9 +120,9 @@ bool cf_params_is_default(const CfParam *param, const void *values)
   return number_of(param, values) == param->initial;
 }
 
-/* Text */
+/* ---- Text ---- */
 
-/* Appends as much as there is room for. */
+/* Appends what fits into `size` bytes. */
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
                                                          const char *format, ...)
 {

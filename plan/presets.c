@@ -20,7 +20,7 @@ const CfChoice cf_sepconv_preset_choices[] = {
     {0, NULL, NULL},
 };
 
-/* Convolves with the two taps {left, 1}. */
+/* Convolves the kernel with the taps {left, 1}. */
 static void append_pair(CfKernel *kernel, double left)
 {
   kernel->tap[kernel->taps] = 0.0;
@@ -36,7 +36,7 @@ static void box(CfKernel *kernel, int size)
     kernel->tap[i] = 1.0 / size;
 }
 
-/* Row size-1 of Pascal's triangle. */
+/* Row size - 1 of Pascal's triangle. */
 static void pascal(CfKernel *kernel, int size)
 {
   kernel->taps = 1;
@@ -54,7 +54,7 @@ static void binomial(CfKernel *kernel, int size)
   }
 }
 
-/* Sobel's: the difference of neighbours, smoothed by Pascal's triangle, over the sum of its
+/* Sobel's kernel: the difference of neighbours, smoothed by Pascal's triangle, over the sum of
  * magnitudes. */
 static void derivative(CfKernel *kernel, int size)
 {

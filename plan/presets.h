@@ -8,10 +8,10 @@
 
 extern const CfChoice cf_sepconv_preset_choices[];
 
-/* The row and column kernels of a preset other than custom, of unsharp those of its mean; `size` is
- * odd, 3..CF_MAX_TAPS. */
+/* The kernels of a preset other than CF_SEPCONV_CUSTOM; of CF_SEPCONV_UNSHARP those of its mean.
+ * `size` is odd, 3..CF_MAX_TAPS. */
 void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, CfKernel *column);
 
-/* What a preset adds to the bias, a fraction of full scale: derivatives are shown around mid grey,
- * except for their absolute values. */
+/* What a preset adds to the bias, as a fraction of full scale: derivatives are shown around mid
+ * grey, except where their absolute value is taken. */
 double cf_sepconv_preset_bias(CfSepconvPreset preset);

@@ -10,9 +10,9 @@
 
 #define SMALLEST_LOW_VARIANCE 0.25
 
-/* Taps */
+/* ---- Taps ---- */
 
-/* Half-open range of taps around `centre`. */
+/* Taps first..first + count - 1. */
 typedef struct {
   int first, count;
 } Range;
@@ -113,7 +113,8 @@ static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
   normalise(tap, range.count);
 }
 
-/* In samples of the fine grid. */
+/* What is left for the low taps, in samples of the fine grid; `prefilter` is a variance in source
+ * samples. */
 static double low_variance(double sigma, const CfPyramidFactors *factors, double prefilter)
 {
   const double decimation = factors->decimation, factor = decimation * factors->thinning;
@@ -127,7 +128,7 @@ static double low_centre(const CfPyramidFactors *factors)
   return (factors->thinning - 1) / 2.0;
 }
 
-/* The Gaussian ends after R + 1/2 samples. Taps less than D / 2 beyond improve how the whole does;
+/* The Gaussian ends after R + 1/2 samples. Taps less than D / 2 beyond improve how the whole ends;
  * farther ones do next to nothing. */
 static Range low_range(double sigma, const CfPyramidFactors *factors)
 {
@@ -138,7 +139,7 @@ static Range low_range(double sigma, const CfPyramidFactors *factors)
   return range_around(low_centre(factors), (radius + 0.5 + 0.5 * factor) / factors->decimation);
 }
 
-/* The cubic B-spline at the distances 1 + f, f, 1 - f, 2 - f. */
+/* The weights of the cubic B-spline at the distances 1 + f, f, 1 - f, 2 - f. */
 static void spline_weights(double f, double weight[4])
 {
   const double g = 1.0 - f;
@@ -180,7 +181,7 @@ static bool fill_low(CfPyramidAxis *axis, double sigma, CfStatus *status)
   return cf_pyramid_fit_low(axis, sigma, low_variance(sigma, factors, prefilter), status);
 }
 
-/* Ranges */
+/* ---- Ranges ---- */
 
 static int floor_divide(int numerator, int divisor)
 {
@@ -200,14 +201,15 @@ static void find_ranges(CfPyramidAxis *axis)
   axis->fine_count = thinning * (axis->coarse_count - 1) + axis->low_count;
 }
 
-/* Fine samples that see only the replicated edge sample, or only the constant, are all alike. */
+/* Fine samples that read only the replicated edge sample, or only the constant, are all equal: one
+ * of them on each side is computed. */
 static void find_made(CfPyramidAxis *axis, CfBorder border)
 {
   const int decimation = axis->factors.decimation;
   const int edge = border == CF_BORDER_CONSTANT ? 1 : 0;
   const int fine_last = axis->fine_first + axis->fine_count - 1;
-  /* The last that reads nothing after sample -edge, the first that reads nothing before its
-   * counterpart. */
+  /* `before` is the last fine sample that reads nothing after source sample -edge; `after` is the
+   * first that reads nothing before its counterpart at the other end. */
   const int before =
       floor_divide(-edge - axis->prefilter_first - axis->prefilter_count + 1, decimation);
   const int after = -floor_divide(-(axis->size - 1 + edge - axis->prefilter_first), decimation);
@@ -221,7 +223,7 @@ static void find_made(CfPyramidAxis *axis, CfBorder border)
   axis->made_count = cf_min(after, fine_last) - axis->made_first + 1;
 }
 
-/* The plan */
+/* ---- The plan ---- */
 
 static double prefilter_variance(const CfPyramidFactors *factors)
 {
@@ -285,8 +287,8 @@ bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder borde
   return true;
 }
 
-/* A result is up to D - 1 after the start of its cell, and reads the coarse samples of two cells
- * before. All parts are symmetric, so it reads as far to the other side. */
+/* A result lies up to D - 1 after the start of its cell of D samples, and reads coarse samples from
+ * two cells before on. All stages are symmetric, so it reads as far to the other side. */
 int cf_pyramid_halo(const CfPyramidAxis *axis, CfBorder border)
 {
   const int spline = axis->factor > 1 ? 3 * axis->factor - 1 : 0;

@@ -3,16 +3,16 @@
 
 #include <math.h>
 
-/* Sigma in D, at least. */
+/* The least sigma, in units of D. */
 #define RATIO_OF_8_BITS   2.0
 #define RATIO_OF_10_BITS  3.0
 #define RATIO_OF_16_BITS  16.0
 #define RATIO_OF_WEIGHTED 3.0
 #define RATIO_OF_LEVELS   1.5
 
-#define ANY_WEIGHTED_FACTOR 8 /* up to here weights make no difference */
+#define ANY_WEIGHTED_FACTOR 8 /* up to this D, weighting makes no difference */
 
-/* The largest power of two up to `most`, from `least` on, of which sigma is `ratio` or more. */
+/* The largest power of two from `least` to `most` with sigma >= `ratio` times it. */
 static int largest_factor(double sigma, double ratio, int least, int most)
 {
   int factor = least;

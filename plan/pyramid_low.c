@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * With l the low taps, g the Gaussian's and s the distance of a source sample from result x, whose
- * phase is p, the result is a sum of v(x + s) times
+ * Let l be the low taps, g the Gaussian's taps, and s the distance of a source sample from result
+ * x, whose phase is p. The result is the sum of v(x + s) times
  *
  *   h_p(s) = sum over t of l[t] * u_p(s - D1 (low_first + t)),
  *   u_p(s) = sum over k of spline[4 p + k] * prefilter(s + p - D (spline_first[p] + k)).
  *
- * The taps are those whose sum over all p and s of (h_p(s) - g(s))^2 is least while they add up to
- * 1. All it takes is two small tables, since sums over all s of u_p(s) * u_p(s + D1 j), j any
- * integer, do not depend on where u_p lies:
+ * The low taps minimise the sum over all p and s of (h_p(s) - g(s))^2, under the condition that
+ * they add up to 1. Sums over all s of u_p(s) * u_p(s + D1 j), j any integer, do not depend on
+ * where u_p lies, so two small tables suffice:
  *
  *   K[j] = sum over p and s of u_p(s) * u_p(s + D1 j),   b[t] = sum over s of u(s - D1 t) * g(s),
  *
- * u the sum of all u_p. Then K * l = b, up to a multiple of what solves K * y = 1.
+ * with u the sum of all u_p. Then K * l = b, up to a multiple of the solution of K * y = 1.
  *
- * They beat a sampled Gaussian of the right variance most where the Gaussian ends: in a step, which
- * prefilter and spline smear over some D, and around which the fit lets the outermost taps swing.
- * That is what is left of colours where alpha is 1/2 to 1 of 255, since they are quotients of what
- * the outermost taps add up to (docs/engineering/experiments/pyramid-cpu.md).
+ * Fitted taps beat a sampled Gaussian of the right variance most where the Gaussian ends, in a
+ * step. Prefilter and spline smear the step over about D samples, and around it the fit lets the
+ * outermost taps oscillate. Colours whose alpha is 1/2 to 1 of 255 keep an error from this, since
+ * they are quotients of sums over the outermost taps (docs/engineering/experiments/pyramid-cpu.md).
  */
 #include "plan/pyramid_low.h"
 
@@ -26,24 +26,24 @@
 
 #include "plan/gaussian.h"
 
-/* Of K[0]. With D2 > 1, taps may swing from one to the next nearly without a trace in the results:
- * a penalty for what differs from a sampled Gaussian keeps them from it. */
+/* In units of K[0]. With D2 > 1 taps could oscillate from one to the next nearly without effect on
+ * the results; penalising the difference from a sampled Gaussian prevents this. */
 #define PENALTY 1e-2
 
-/* Everything in one block. */
+/* One allocation, `storage`, holds all arrays. */
 typedef struct {
-  int count, band;          /* taps; K[j] is 0 from j = band on */
-  int response_count;       /* of u */
+  int count, band;          /* number of low taps; K[j] = 0 for j >= band */
+  int response_count;       /* samples of u */
   int radius;               /* of g */
-  double *response;         /* u, from response_first on */
-  double *gaussian;         /* g, from -radius on */
+  double *response;         /* u; index 0 is sample response_first() */
+  double *gaussian;         /* g; index 0 is sample -radius */
   double *products;         /* K[0..band-1] */
-  double *factor;           /* `count` rows of `band`, see factorise */
-  double *right, *constant; /* what to solve for, then the solutions */
+  double *factor;           /* L, `count` rows of `band`: factorise() */
+  double *right, *constant; /* right-hand sides, then solutions */
   double *storage;
-} Fit;
+} LowFit;
 
-static bool open_fit(Fit *fit, const CfPyramidAxis *axis, double sigma, CfStatus *status)
+static bool open_fit(LowFit *fit, const CfPyramidAxis *axis, double sigma, CfStatus *status)
 {
   const int decimation = axis->factors.decimation;
 
@@ -67,9 +67,9 @@ static bool open_fit(Fit *fit, const CfPyramidAxis *axis, double sigma, CfStatus
   return true;
 }
 
-/* Least squares */
+/* ---- Least squares ---- */
 
-/* Of the prefilter with itself, `lag` samples apart. */
+/* Autocorrelation of the prefilter at `lag` samples. */
 static double prefilter_product(const CfPyramidAxis *axis, int lag)
 {
   double sum = 0.0;
@@ -79,7 +79,7 @@ static double prefilter_product(const CfPyramidAxis *axis, int lag)
   return sum;
 }
 
-/* Of the spline's weights of all phases, `lag` coarse samples apart. */
+/* Autocorrelation of the spline's weights, summed over all phases, at `lag` coarse samples. */
 static double spline_product(const CfPyramidAxis *axis, int lag)
 {
   double sum = 0.0;
@@ -91,7 +91,7 @@ static double spline_product(const CfPyramidAxis *axis, int lag)
   return sum;
 }
 
-static void find_products(Fit *fit, const CfPyramidAxis *axis)
+static void find_products(LowFit *fit, const CfPyramidAxis *axis)
 {
   for (int lag = -3; lag <= 3; lag++) {
     const double spline = spline_product(axis, lag);
@@ -102,8 +102,8 @@ static void find_products(Fit *fit, const CfPyramidAxis *axis)
   }
 }
 
-/* Of u without the prefilter. The phase before the middle has the first coarse samples and, of
- * those with these, lies most to the right. */
+/* The first sample of u without the prefilter. The last phase before the middle has the same first
+ * coarse sample as all before it, and of these lies farthest right. */
 static int response_first(const CfPyramidAxis *axis)
 {
   const int p = axis->factor / 2 - 1;
@@ -111,7 +111,7 @@ static int response_first(const CfPyramidAxis *axis)
   return axis->factor * axis->spline_first[p] - p;
 }
 
-static void find_response(Fit *fit, const CfPyramidAxis *axis)
+static void find_response(LowFit *fit, const CfPyramidAxis *axis)
 {
   const int first = response_first(axis);
 
@@ -126,7 +126,7 @@ static void find_response(Fit *fit, const CfPyramidAxis *axis)
 }
 
 /* b[t] - (K * low)[t] */
-static double missing(const Fit *fit, const CfPyramidAxis *axis, int t)
+static double missing(const LowFit *fit, const CfPyramidAxis *axis, int t)
 {
   const int at = response_first(axis) + axis->prefilter_first +
                  axis->factors.decimation * (axis->low_first + t);
@@ -140,10 +140,10 @@ static double missing(const Fit *fit, const CfPyramidAxis *axis, int t)
   return sum;
 }
 
-/* Linear equations */
+/* ---- Linear equations ---- */
 
-/* Cholesky's factor L of K and the penalty: L[i][i - j] is factor[i * band + j]. */
-static void factorise(Fit *fit)
+/* Cholesky's factor L of K plus the penalty: L[i][i - j] is factor[i * band + j]. */
+static void factorise(LowFit *fit)
 {
   for (int i = 0; i < fit->count; i++) {
     double *row = fit->factor + (ptrdiff_t)i * fit->band;
@@ -159,7 +159,7 @@ static void factorise(Fit *fit)
   }
 }
 
-static void solve(const Fit *fit, double *vector)
+static void solve(const LowFit *fit, double *vector)
 {
   const double *factor = fit->factor;
 
@@ -175,9 +175,9 @@ static void solve(const Fit *fit, double *vector)
   }
 }
 
-/* The taps */
+/* ---- The taps ---- */
 
-/* A Gaussian of the variance that prefilter and spline leave, and a sum of 1. */
+/* A Gaussian of this variance, with a sum of 1. */
 static void sample_gaussian(const CfPyramidAxis *axis, double variance, double *tap)
 {
   const double centre = (axis->low_count - 1) / 2.0;
@@ -200,8 +200,8 @@ static double sum_of(const double *number, int count)
   return sum;
 }
 
-/* Symmetric to the last bit, whatever rounding did. */
-static void add_fitted(const Fit *fit, double *low)
+/* Adds the fit to the low taps, and makes them symmetric to the last bit, despite rounding. */
+static void add_fitted(const LowFit *fit, double *low)
 {
   const int count = fit->count;
   const double much = -sum_of(fit->right, count) / sum_of(fit->constant, count);
@@ -217,7 +217,7 @@ static void add_fitted(const Fit *fit, double *low)
 
 bool cf_pyramid_fit_low(CfPyramidAxis *axis, double sigma, double variance, CfStatus *status)
 {
-  Fit fit = {0};
+  LowFit fit = {0};
 
   if (!open_fit(&fit, axis, sigma, status))
     return false;

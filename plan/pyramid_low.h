@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The taps between prefilter and spline of plan/pyramid.h, chosen so that all three together are as
- * close to the Gaussian as they can be.
+ * The low taps of plan/pyramid.h, fitted so that prefilter, low taps and spline together are as
+ * close to the Gaussian as possible.
  */
 #pragma once
 
 #include "plan/pyramid.h"
 
-/* Fills axis->low, of which first and count are set, as all of prefilter and spline are; D > 1.
- * Prefilter and spline leave about this `variance` to it, in samples of the fine grid. On
- * CF_ERROR_NO_MEMORY nothing changes. */
+/* Fills axis->low; low_first and low_count are set, and so are prefilter and spline; D > 1.
+ * `variance` is about what prefilter and spline leave for the low taps, in samples of the fine
+ * grid. Changes nothing on CF_ERROR_NO_MEMORY. */
 bool cf_pyramid_fit_low(CfPyramidAxis *axis, double sigma, double variance, CfStatus *status);

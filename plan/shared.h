@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For functions in headers that are compiled into the CPU's engines and the CUDA kernels alike.
+ * Marks functions in headers that are compiled into the CPU engines and the CUDA kernels alike.
  */
 #pragma once
 

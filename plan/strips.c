@@ -3,20 +3,21 @@
 
 #include "plan/int_math.h"
 
-/* A picture is cut into quarters where that makes strips of a size in between: only the first and
- * the last do not overlap. Shorter ones take kernels as long as longer ones do, and longer ones are
- * late to leave. */
+/* A picture is cut into quarters where strips then have a size between these limits: only the first
+ * copy in and the last copy out do not overlap with other work. Kernels take as long for smaller
+ * strips; larger strips leave late. */
 #define STRIPS_OF_A_PICTURE 4
 #define LEAST_STRIP_BYTES   ((size_t)4 << 20)
 #define MOST_STRIP_BYTES    ((size_t)16 << 20)
 
-/* More strips of a picture gain nothing more. */
+/* The most strips of a picture; more gain nothing. */
 #define MAX_STRIPS 64
 
-/* Strips this many times the halo cost the kernels little more than whole pictures. */
+/* Strips with this many times the rows of the halo cost the kernels little more than whole
+ * pictures. */
 #define ROWS_PER_HALO 4
 
-/* One arriving, one filtered, one leaving; two keep the bus busy still. */
+/* One strip arrives, one is filtered, one leaves; two slots still keep the bus busy. */
 #define MAX_SLOTS 3
 #define MIN_SLOTS 2
 
@@ -29,7 +30,8 @@ static int even_up(int rows)
   return rows + (rows & 1);
 }
 
-/* Halos change while a sigma is animated; in powers of two, that seldom cuts anew. */
+/* The halo rounded up to a power of two. While a sigma is animated its halo changes; in steps,
+ * pictures are seldom cut anew. */
 static int stepped_halo(int halo)
 {
   int stepped = halo > 0 ? 2 : 0;
@@ -65,7 +67,7 @@ size_t cf_strips_lay_out(const CfVideo *video, int rows, uint8_t *memory, CfPict
   return used;
 }
 
-/* Cuts into strips of at most `rows` rows (even), all about the same. */
+/* Cuts into strips of at most `rows` rows (even), all of about the same size. */
 static void cut(CfStrips *strips, const Videos *videos, int halo, int rows, int slots)
 {
   const CfVideo *video = &videos->source;
@@ -93,16 +95,16 @@ size_t cf_strips_bytes(const CfStrips *strips)
   return (size_t)strips->slots * (strips->source_bytes + strips->result_bytes);
 }
 
-/* The most rows of a strip, even, whose slots keep to `limit`; 0 or less if none do. */
+/* The most rows of a strip, even, with which the slots stay within `limit`; 0 if none do. A source
+ * slot also holds the halo, `halo` rows on both sides. */
 static int rows_within(const Videos *videos, int halo, int slots, size_t limit)
 {
-  const int height = videos->source.height;
-  const size_t two = cf_strips_lay_out(&videos->source, 2, NULL, NULL) +
-                     cf_strips_lay_out(&videos->result, 2, NULL, NULL);
-  const size_t fitting = 2 * limit / ((size_t)slots * two);
-  const int rows = fitting < (size_t)height + 1 ? (int)fitting : height + 1;
+  const size_t source_pair = cf_strips_lay_out(&videos->source, 2, NULL, NULL);
+  const size_t result_pair = cf_strips_lay_out(&videos->result, 2, NULL, NULL);
+  const size_t slot = limit / (size_t)slots, halo_bytes = (size_t)halo * source_pair;
+  const size_t pairs = slot < halo_bytes ? 0 : (slot - halo_bytes) / (source_pair + result_pair);
 
-  return (rows - halo) & ~1;
+  return 2 * (int)(pairs < (size_t)videos->source.height ? pairs : (size_t)videos->source.height);
 }
 
 static size_t preferred_bytes(const CfVideo *video)
@@ -114,7 +116,7 @@ static size_t preferred_bytes(const CfVideo *video)
   return bytes < MOST_STRIP_BYTES ? bytes : MOST_STRIP_BYTES;
 }
 
-/* What a picture is best cut into where memory is no matter. */
+/* The rows of a strip where memory does not matter. */
 static int preferred_rows(const CfVideo *video, int halo)
 {
   const size_t pairs = preferred_bytes(video) / cf_strips_lay_out(video, 2, NULL, NULL);
@@ -126,21 +128,21 @@ static int preferred_rows(const CfVideo *video, int halo)
 static bool refuse(const Videos *videos, int halo, size_t limit, CfStatus *status)
 {
   const CfVideo *video = &videos->source;
-  CfStrips least;
+  CfStrips narrowest;
 
   if (halo < 0) {
-    cut(&least, videos, 0, video->height, MIN_SLOTS);
+    cut(&narrowest, videos, 0, video->height, MIN_SLOTS);
     return cf_fail(status, CF_ERROR_NO_MEMORY,
                    "these settings filter frames of %dx%d as a whole, which takes %zu bytes of "
                    "device memory, but max-device-memory is %zu: raise it, use smaller frames or "
                    "backend=cpu",
-                   video->width, video->height, cf_strips_bytes(&least), limit);
+                   video->width, video->height, cf_strips_bytes(&narrowest), limit);
   }
-  cut(&least, videos, stepped_halo(halo), 2, MIN_SLOTS);
+  cut(&narrowest, videos, stepped_halo(halo), 2, MIN_SLOTS);
   return cf_fail(status, CF_ERROR_NO_MEMORY,
                  "max-device-memory is %zu, but frames of %dx%d take %zu bytes with these settings "
                  "even in the narrowest strips: raise it",
-                 limit, video->width, video->height, cf_strips_bytes(&least));
+                 limit, video->width, video->height, cf_strips_bytes(&narrowest));
 }
 
 bool cf_strips_plan(CfStrips *strips, const CfVideo *video, const CfVideo *result, int halo,

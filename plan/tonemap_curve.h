@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The curve of tone mapping (plan/tonemap_plan.h): what becomes of stops above black. Compiled into
- * the CPU's engines and the CUDA kernels alike.
+ * The curve of tone mapping (plan/tonemap_plan.h), a function of stops above black. Compiled into
+ * the CPU engines and the CUDA kernels alike.
  */
 #pragma once
 
@@ -10,24 +10,29 @@
 #include "plan/shared.h"
 #include "tonemap.h"
 
-#define CF_TONEMAP_BLACK           0.1   /* nits that are added before the logarithm */
-#define CF_TONEMAP_REFERENCE_WHITE 203.0 /* nits of what SDR calls white: ITU-R BT.2408 */
-#define CF_TONEMAP_PIVOT           40.0  /* nits: below, tones are kept */
-#define CF_TONEMAP_BEYOND          0.5   /* stops above white, which rolling off takes back */
+#define CF_TONEMAP_BLACK           0.1   /* nits, added before the logarithm: "black" */
+#define CF_TONEMAP_REFERENCE_WHITE 203.0 /* nits that SDR content calls white: ITU-R BT.2408 */
+#define CF_TONEMAP_PIVOT           40.0  /* nits: darker tones are kept */
+#define CF_TONEMAP_BEYOND                                                                          \
+  0.5 /* stops above the display's white that the curve may                                        \
+         reach, rolled off later */
 
-#define CF_TONEMAP_PLANE_PEAK 10000.0            /* nits at the plane's last code */
-#define CF_TONEMAP_STOPS      16.609654901315086 /* there: log2 (1 + PLANE_PEAK / BLACK) */
+#define CF_TONEMAP_PLANE_PEAK 10000.0 /* nits at the largest code of the plane */
+#define CF_TONEMAP_STOPS                                                                           \
+  16.609654901315086 /* the same in stops: log2 (1 + PLANE_PEAK /                                  \
+                        BLACK) */
 
 typedef struct {
-  double white;    /* nits that become 1 */
-  double pivot;    /* stops: below, tones are kept */
-  double span;     /* stops from there to the peak; beyond it the curve is its tangent */
-  double contrast; /* of tones at the pivot */
-  double bend;     /* how fast contrast falls above it */
-  double most;     /* of white, >= 1: what the peak becomes before it rolls off to 1 */
+  double white;    /* nits that become 1, the display's white */
+  double pivot;    /* stops: darker tones are kept */
+  double span;     /* stops from the pivot to the peak; beyond, the curve continues as its
+                      tangent */
+  double contrast; /* slope at the pivot */
+  double bend;     /* how fast the slope falls above the pivot */
+  double most;     /* >= 1, in units of white: what the peak becomes before it is rolled off to 1 */
 } CfTonemapCurve;
 
-/* v, stops above black, of luminance in nits; and back. */
+/* From luminance in nits to v, stops above black; and back. */
 CF_SHARED double cf_tonemap_log(double nits)
 {
   return log2(1.0 + nits / CF_TONEMAP_BLACK);
@@ -44,7 +49,7 @@ CF_SHARED double cf_tonemap_white(const CfTonemapParams *params)
   return CF_TONEMAP_REFERENCE_WHITE * params->target_nits / 100.0;
 }
 
-/* That of a source that reaches `peak` nits. */
+/* The curve for a source whose peak is `peak` nits. */
 CF_SHARED CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak)
 {
   const double white = cf_tonemap_white(params), brightest = fmax(peak, white);
@@ -62,7 +67,7 @@ CF_SHARED CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double 
   return curve;
 }
 
-/* Stops after the curve, and the slope there. */
+/* Stops after the curve, and the slope of the curve at v. */
 CF_SHARED double cf_tonemap_apply_curve(const CfTonemapCurve *curve, double v, double *slope)
 {
   const double c = curve->contrast;
@@ -80,7 +85,7 @@ CF_SHARED double cf_tonemap_apply_curve(const CfTonemapCurve *curve, double v, d
   return curve->pivot + c * u / divisor + (above - u) * *slope;
 }
 
-/* From nits to linear light with white at 1, at v stops: the logarithm to base 2 of the gain. */
+/* log2 of the gain at v, from nits to linear light with white at 1. */
 CF_SHARED double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
 {
   double slope;
@@ -91,7 +96,7 @@ CF_SHARED double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
   return log2((exp2(mapped) - 1.0) / (exp2(v) - 1.0) / curve->white);
 }
 
-/* Stops between what v becomes and `most`, 0 where it is beyond. */
+/* Stops between the result for v and `most`; 0 where the result is above. */
 CF_SHARED double cf_tonemap_room(const CfTonemapCurve *curve, double v)
 {
   const double light = cf_tonemap_nits(v) * exp2(cf_tonemap_gain(curve, v));
@@ -99,8 +104,8 @@ CF_SHARED double cf_tonemap_room(const CfTonemapCurve *curve, double v)
   return fmax(log2(curve->most / fmax(light, 1.0 / 65536.0)), 0.0);
 }
 
-/* Saturation that goes with the curve's slope there, half of which is local contrast that stays:
- * Mantiuk, Tomaszewska and Heidrich 2009. */
+/* The saturation that fits the curve's slope at v, of which half counts, since local contrast
+ * stays: Mantiuk, Tomaszewska and Heidrich 2009. */
 CF_SHARED double cf_tonemap_saturation(const CfTonemapCurve *curve, double v)
 {
   const double k1 = 2.3892, k2 = 0.8552;

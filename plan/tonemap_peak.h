@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The peak that dynamic=true follows: measured in each frame's plane, smoothed in time, anew after
- * a cut. Compiled into the CPU engine and the CUDA kernels alike.
+ * The peak that `dynamic` follows: measured in the plane of each frame, smoothed over time, started
+ * anew after a cut. Compiled into the CPU engine and the CUDA kernels alike.
  */
 #pragma once
 
 #include "plan/tonemap_curve.h"
 
-#define CF_TONEMAP_BINS         1024 /* of the plane's histogram */
+#define CF_TONEMAP_BINS         1024 /* of the histogram of the plane's codes */
 #define CF_TONEMAP_CODES_OF_BIN (65536 / CF_TONEMAP_BINS)
-#define CF_TONEMAP_CUT_BINS     32 /* that frames are compared by: each has 32 of the others */
+#define CF_TONEMAP_CUT_BINS                                                                        \
+  32 /* coarse bins of CF_TONEMAP_BINS / CF_TONEMAP_CUT_BINS bins, by                              \
+        which cuts are found */
 
-#define CF_TONEMAP_BRIGHTER 10000 /* one sample of so many may be brighter than the peak */
-#define CF_TONEMAP_CUT      0.4f  /* share of samples that change bins in a cut */
-#define CF_TONEMAP_RISE     0.25  /* seconds in which a step of the peak is followed to 1 - 1/e */
-#define CF_TONEMAP_FALL     1.5
+#define CF_TONEMAP_BRIGHTER 10000 /* one sample in this many may be brighter than the peak */
+#define CF_TONEMAP_CUT                                                                             \
+  0.4f /* at a cut, more than this share of the samples changes coarse                             \
+          bins */
+#define CF_TONEMAP_RISE                                                                            \
+  0.25 /* seconds in which 1 - 1/e of a step up is followed; FALL: of a                            \
+          step down */
+#define CF_TONEMAP_FALL 1.5
 
-/* What is known of the frames before; zeroed at first. */
+/* State from frame to frame; all zero at first. */
 typedef struct {
-  bool started;
-  float peak; /* in stops above black */
+  bool started; /* some frame has been measured */
+  float peak;   /* stops above black */
   float share[CF_TONEMAP_CUT_BINS];
 } CfTonemapMemory;
 
-/* How far a frame goes towards its own peak: 1 - exp (-seconds / RISE), and of FALL. */
+/* The share of a step that one frame follows: 1 - exp (-seconds / RISE), and likewise for FALL. */
 typedef struct {
   float rise, fall;
 } CfTonemapPace;
 
-/* The bin that everything but one sample in BRIGHTER is in or below. */
+/* The highest bin such that at most one sample in BRIGHTER lies above it. */
 CF_SHARED int cf_tonemap_brightest_bin(const uint32_t *histogram, uint32_t samples)
 {
   uint64_t above = 0;
@@ -42,9 +48,9 @@ CF_SHARED int cf_tonemap_brightest_bin(const uint32_t *histogram, uint32_t sampl
   return bin;
 }
 
-/* Takes over a frame of so many samples, of which the coarse bins have `counts`. Its own peak is
- * the upper edge of its brightest bin, and white at least; `memory` starts with it, also after a
- * cut, and else goes towards it. */
+/* Updates `memory` with a frame of `samples` samples, whose coarse bins have `counts`. The frame's
+ * own peak is the upper edge of bin `brightest`, but at least white. On the first frame and after a
+ * cut `memory` takes that peak, otherwise it moves towards it at `pace`. */
 CF_SHARED void cf_tonemap_follow(CfTonemapMemory *memory, const CfTonemapParams *params,
                                  int brightest, const uint32_t counts[CF_TONEMAP_CUT_BINS],
                                  uint32_t samples, CfTonemapPace pace)

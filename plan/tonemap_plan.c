@@ -42,7 +42,8 @@ double cf_tonemap_rounding(const CfTonemapParams *params, int x, int y)
   return params->dither ? (dither[y & 7][x & 7] + 0.5) / 64.0 : 0.5;
 }
 
-/* ITU-R BT.2087; by the chromaticities, the white of cinemas adapted by Bradford's matrix. */
+/* ITU-R BT.2087, and P3 computed from chromaticities, its cinema white adapted with the Bradford
+ * matrix. */
 const CfTonemapPrimaries cf_tonemap_primaries[] = {
     [CF_PRIMARIES_2020] = {{0.2627, 0.6780, 0.0593},
                            {{1.660491002, -0.587641139, -0.072849863},
@@ -118,7 +119,7 @@ double cf_tonemap_paling(double most, double least, double luminance)
               1.0);
 }
 
-/* How far one component leads the others, to the fourth power. */
+/* How far one component exceeds both others (green halved), to the fourth power. */
 static double lead(double component, double green, double other)
 {
   return pow(fmax(component - fmax(0.5 * green, other), 0.0), 4.0);

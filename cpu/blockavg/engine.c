@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: a row of blocks becomes one value for each block. Without regions that is a line
- * of pixels at once, which is copied to all its rows: one reading and one writing of the picture.
- * With regions first all values are found, then covered samples are drawn, for blocks of different
- * grids may overlap each other and what is filtered in place.
+ * Block average: each row of blocks becomes one value per block and channel. Without regions these
+ * become a line of pixels, which is copied to all rows of the blocks: the picture is read once and
+ * written once. With regions a first loop computes all values, and a second one draws covered
+ * samples, since blocks of different grids may overlap each other and, in place, samples that are
+ * still to be read.
  */
 #include "blockavg.h"
 
@@ -17,50 +18,52 @@
 #include "plan/int_math.h"
 #include "plan/mosaic.h"
 
-/* Rows of blocks are cut into so many spans at most, of no fewer bytes a row than memory delivers
- * well, where there are fewer than so many for each thread. */
+/* Rows of blocks are cut into at most MOST_SPANS spans where there are fewer than TASKS_A_THREAD
+ * rows per thread. A span has at least SMALLEST_SPAN bytes per row, below which memory is slow. */
 #define MOST_SPANS     8
 #define SMALLEST_SPAN  1024
 #define TASKS_A_THREAD 4
 
-/* Chunks that every thread takes, one after the other, where there are enough tasks. */
+/* Parts of the loop per thread, where there are enough tasks. */
 #define CHUNKS_A_THREAD 16
 
-/* Luma rows of one colour that are a task. */
+/* Luma rows per task where one colour is filled in. */
 #define FILL_ROWS 64
 
-/* The blocks of one grid that may be covered, in one plane. */
+/* The blocks of one grid in one plane that regions may cover. */
 typedef struct {
   CfGrid grid;
-  int region; /* -1: any of them */
+  int region; /* -1: all regions share the grid */
   int plane;
-  int column0, column1, row0, row1; /* blocks */
-  int first_task;                   /* each of its rows is one, or several */
+  int column0, column1, row0, row1; /* blocks of the grid: columns column0..column1 - 1, likewise
+                                       rows */
+  int first_task;                   /* each row of blocks is one task, or `spans` tasks */
 
-  /* Of the columns: column1 - column0 + 1 numbers of samples, channels apart, where blocks start,
-   * and 1 / pixels across the block for each channel of each block. */
+  /* Per column of blocks: where it starts, as an index of samples (pixels times channels), with the
+   * end of the last one as entry column1 - column0; and 1 / width in pixels, repeated for each
+   * channel. */
   int *edges;
   double *inverse_widths;
-  uint16_t *values; /* with regions: raw samples of the blocks */
+  uint16_t *values; /* with regions: raw samples of all blocks, row by row */
 } Patch;
 
-/* Of one thread. A luma pixel may be a block. */
+/* Scratch of one thread, for rows of blocks as small as one luma pixel. */
 typedef struct {
   CfBlockScratch row;
-  uint16_t *values; /* raw samples of a row of blocks */
-  uint8_t *wanted;  /* blocks, one byte each */
-  uint8_t *line;    /* pixels */
+  uint16_t *values; /* raw samples of one row of blocks */
+  uint8_t *wanted;  /* per block: whether some region touches it */
+  uint8_t *line;    /* one row of pixels */
 } Scratch;
 
 typedef struct {
   CfVideo video;
   const CfFormatInfo *format;
   CfBlockavgParams params;
-  uint16_t colour[CF_MAX_PLANES][CF_MAX_CHANNELS]; /* to fill with: raw samples */
-  uint8_t *colour_line[CF_MAX_PLANES];             /* CF_COVERAGE_SAMPLES pixels of it */
+  uint16_t colour[CF_MAX_PLANES][CF_MAX_CHANNELS]; /* of CF_BLOCKAVG_FILL, as raw samples */
+  uint8_t *colour_line[CF_MAX_PLANES];             /* CF_COVERAGE_SAMPLES pixels of that colour */
   int threads;
   CfCoverage coverage;
-  CfBuffer patches, blocks; /* Patch; all that patches point to */
+  CfBuffer patches, blocks; /* Patch; the arrays of all patches */
   uint8_t *memory;          /* lines and scratch */
   Scratch scratch[];        /* one for each thread */
 } State;
@@ -69,9 +72,9 @@ typedef struct {
 typedef struct {
   const State *state;
   const CfJob *job;
-  Patch *patches; /* `grids` for each plane */
+  Patch *patches; /* `grids` per plane, planes one after the other */
   int grids, count;
-  int spans; /* that each row of blocks is cut into: tasks */
+  int spans; /* tasks that each row of blocks is cut into */
 } Work;
 
 /* ---- Values of blocks ---- */
@@ -81,7 +84,7 @@ static int channels_of(const Work *work, const Patch *patch)
   return work->state->format->plane[patch->plane].channels;
 }
 
-/* The rows of samples of a row of blocks. */
+/* The rows of samples y0..y1 - 1 of a row of blocks. */
 static void find_rows(const Work *work, const Patch *patch, int row, int *y0, int *y1)
 {
   const int sy = work->state->format->plane[patch->plane].subsampling_y;
@@ -91,8 +94,7 @@ static void find_rows(const Work *work, const Patch *patch, int row, int *y0, in
   *y1 = cf_grid_start(patch->grid.y, patch->grid.height, sy, row + 1, limit);
 }
 
-/* Reduces blocks first .. end - 1, counted within the patch, of rows y0 .. y1 - 1 to raw samples.
- */
+/* Reduces blocks first..end - 1 of a patch, in the rows of samples y0..y1 - 1, to raw samples. */
 static void measure(const Work *work, const Patch *patch, int y0, int y1, int first, int end,
                     const Scratch *scratch, uint16_t *values)
 {
@@ -114,7 +116,7 @@ static void measure(const Work *work, const Patch *patch, int y0, int y1, int fi
     cf_block_row_measure(&row, state->params.mode, &scratch->row, values);
 }
 
-/* Where the values of a block are, both counted within the patch. */
+/* The raw samples of a block; row and column count from the first block of the patch. */
 static uint16_t *values_of(const Work *work, const Patch *patch, int row, int column)
 {
   const size_t block = (size_t)row * (size_t)(patch->column1 - patch->column0) + (size_t)column;
@@ -127,8 +129,8 @@ static CfRect region_rect(const Work *work, int plane, int region)
   return cf_plane_rect(&work->state->video, plane, work->state->coverage.region[region].bounds);
 }
 
-/* Of a grid that all regions share, only the blocks that some region touches are worth their time.
- */
+/* Marks the blocks of a row that some region touches. Only a grid that all regions share has
+ * others. */
 static void choose_blocks(const Work *work, const Patch *patch, int y0, int y1, uint8_t *wanted)
 {
   const int sx = work->state->format->plane[patch->plane].subsampling_x;
@@ -147,7 +149,7 @@ static void choose_blocks(const Work *work, const Patch *patch, int y0, int y1, 
   }
 }
 
-/* Row of blocks `number`, counted within the patch, for regions. */
+/* A task with regions: computes the values of row `number` of a patch. */
 static void measure_row(const Work *work, const Patch *patch, int number, const Scratch *scratch)
 {
   const int columns = patch->column1 - patch->column0;
@@ -166,7 +168,7 @@ static void measure_row(const Work *work, const Patch *patch, int number, const 
   }
 }
 
-/* A span of row of blocks `number`, without regions. */
+/* A task without regions: filters a span of row `number` of a patch. */
 static void filter_span(const Work *work, const Patch *patch, int number, int span,
                         const Scratch *scratch)
 {
@@ -219,7 +221,7 @@ static void run_tasks(void *context, int first, int end)
   }
 }
 
-/* The `row` of CfFiltered: every covered sample gets the value of its block. */
+/* CfFiltered.row: each covered sample gets the value of its block, from the grid of its owner. */
 static const uint8_t *draw_row(void *context, int p, int y, int x0, int count,
                                const uint16_t *coverage, const int *owner)
 {
@@ -285,7 +287,7 @@ static void plan_patch(const Work *work, Patch *patch, int p, int region)
       cf_grid_block(patch->grid.y, patch->grid.height, info->subsampling_y, rect.y1 - 1) + 1;
 }
 
-/* Gives the arrays of all patches their place; returns the bytes of all. */
+/* Places the arrays of all patches; returns their bytes. */
 static size_t lay_out_patches(const Work *work, void *memory)
 {
   CfArena arena = {.base = memory};
@@ -321,7 +323,7 @@ static void find_columns(const Work *work, Patch *patch)
   }
 }
 
-/* Plans the patches; returns how many tasks they are, or -1 where memory ran out. */
+/* Prepares the patches; returns the number of tasks, or -1 when out of memory. */
 static int plan(State *state, Work *work, CfStatus *status)
 {
   const CfRegions *regions = work->job->regions;
@@ -396,7 +398,7 @@ static bool update(void *user_data, const void *params, CfStatus *status)
   return true;
 }
 
-/* For blocks of any size. */
+/* Scratch for blocks of any size. */
 static void lay_out(CfArena *arena, void *self)
 {
   State *state = self;

@@ -6,25 +6,25 @@
 #include "cpu/common/cpu.h"
 #include "plan/int_math.h"
 
-/* How samples become one value a block in two steps: rows to columns (one value a sample of the
- * row), columns to results (one value a channel of a block). Results are doubles, which hold the
- * sum of any block exactly: 2^16 x 16384^2 = 2^44. */
+/* How samples are reduced to one value per block and channel, in two steps: rows of samples to
+ * columns (one value per sample of the row), and columns to results. Results are doubles, which
+ * hold the sum of any block exactly: 2^16 x 16384^2 = 2^44. */
 typedef struct {
-  int column_bytes;   /* of one column */
-  int rows;           /* as many as columns can take */
-  int fresh_byte;     /* every byte of columns that have taken nothing */
-  double fresh_value; /* a result that has taken nothing */
+  int column_bytes;     /* of one column's value */
+  int rows;             /* the most rows that columns can hold */
+  int initial_byte;     /* initial value of every byte of the columns */
+  double initial_value; /* initial value of a result */
 
-  /* Takes `count` rows of `samples` samples; `option` is what the reduction says below. */
-  void (*take_rows)(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,
-                    int option);
+  /* Adds `count` rows of `samples` samples to the columns. What `option` means is said below. */
+  void (*reduce_rows)(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,
+                      int option);
 
-  /* Takes the columns edges[b] <= i < edges[b + 1] of each block b into its `channels` results. */
-  void (*take_columns)(double *results, const void *columns, const int *edges, int blocks,
-                       int channels);
+  /* Adds the columns edges[b] <= i < edges[b + 1] of each block b to its `channels` results. */
+  void (*reduce_columns)(double *results, const void *columns, const int *edges, int blocks,
+                         int channels);
 } Reduction;
 
-/* Sample i of a row of 16 bits, which may start at any byte. */
+/* Sample i of a row of 16-bit samples, which need not be aligned. */
 INLINE int sample_16(const uint8_t *row, int i)
 {
   uint16_t sample;
@@ -42,7 +42,7 @@ static void add_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int
   uint16_t *restrict sums = columns;
   int y = 0;
 
-  /* Eight rows, or four, for one access to the columns. */
+  /* Eight or four rows per access to the columns. */
   for (; y + 8 <= count; y += 8, rows += 8 * stride) {
     const uint8_t *restrict a = rows, *restrict b = rows + stride;
     const uint8_t *restrict c = rows + 2 * stride, *restrict d = rows + 3 * stride;
@@ -91,8 +91,8 @@ static void add_weighted_rows(void *columns, const uint8_t *rows, ptrdiff_t stri
 #define SUM(a, b)   ((a) + (b))
 #define LEAST(a, b) ((b) < (a) ? (b) : (a))
 
-/* Defines take_rows of columns of one type by one operation. */
-#define DEFINE_TAKE_ROWS(name, column_type, sample, take)                                          \
+/* Defines a reduce_rows for one type of columns and one operation. */
+#define DEFINE_REDUCE_ROWS(name, column_type, sample, operation)                                   \
   CF_MULTIVERSION                                                                                  \
   static void name(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,   \
                    int option)                                                                     \
@@ -103,36 +103,36 @@ static void add_weighted_rows(void *columns, const uint8_t *rows, ptrdiff_t stri
       const uint8_t *restrict row = rows;                                                          \
                                                                                                    \
       for (int i = 0; i < samples; i++)                                                            \
-        column[i] = take(column[i], (column_type)(sample));                                        \
+        column[i] = operation(column[i], (column_type)(sample));                                   \
     }                                                                                              \
   }
 
-DEFINE_TAKE_ROWS(add_rows_16, uint32_t, sample_16(row, i) >> option, SUM)
-DEFINE_TAKE_ROWS(least_rows_8, uint8_t, row[i] ^ option, LEAST)
-DEFINE_TAKE_ROWS(least_rows_16, uint16_t, sample_16(row, i) ^ option, LEAST)
+DEFINE_REDUCE_ROWS(add_rows_16, uint32_t, sample_16(row, i) >> option, SUM)
+DEFINE_REDUCE_ROWS(least_rows_8, uint8_t, row[i] ^ option, LEAST)
+DEFINE_REDUCE_ROWS(least_rows_16, uint16_t, sample_16(row, i) ^ option, LEAST)
 
 /* ---- Columns to results ---- */
 
-/* Defines the reduction of columns of one type by one operation for any number of channels. */
-#define DEFINE_CHANNELS(name, column_type, value_type, fresh, take)                                \
+/* Defines the reduction of the columns of blocks, for one type of columns and one operation. */
+#define DEFINE_CHANNELS(name, column_type, value_type, initial, operation)                         \
   INLINE void name##_channels(const int channels, double *restrict results,                        \
                               const column_type *restrict columns, const int *restrict edges,      \
                               int blocks)                                                          \
   {                                                                                                \
     for (int block = 0; block < blocks; block++, results += channels) {                            \
-      value_type value[CF_MAX_CHANNELS] = {fresh, fresh, fresh, fresh};                            \
+      value_type value[CF_MAX_CHANNELS] = {initial, initial, initial, initial};                    \
                                                                                                    \
       for (int i = edges[block]; i < edges[block + 1]; i += channels) {                            \
         for (int channel = 0; channel < channels; channel++)                                       \
-          value[channel] = take(value[channel], columns[i + channel]);                             \
+          value[channel] = operation(value[channel], columns[i + channel]);                        \
       }                                                                                            \
       for (int channel = 0; channel < channels; channel++)                                         \
-        results[channel] = take(results[channel], (double)value[channel]);                         \
+        results[channel] = operation(results[channel], (double)value[channel]);                    \
     }                                                                                              \
   }
 
-/* The same for sums, with four channels in one vector: compilers see none in loops as short as
- * blocks. */
+/* The same for sums, with the four channels of a pixel in one vector: compilers do not vectorise
+ * loops as short as a block. */
 #define DEFINE_SUMS(name, column_type, value_type)                                                 \
   DEFINE_CHANNELS(name, column_type, value_type, 0, SUM)                                           \
   INLINE void name##_sums(const int channels, double *restrict results,                            \
@@ -162,8 +162,8 @@ DEFINE_TAKE_ROWS(least_rows_16, uint16_t, sample_16(row, i) ^ option, LEAST)
     }                                                                                              \
   }
 
-/* Defines take_columns, unrolled for each number of channels. */
-#define DEFINE_TAKE_COLUMNS(name, reduction)                                                       \
+/* Defines a reduce_columns, unrolled for each number of channels. */
+#define DEFINE_REDUCE_COLUMNS(name, reduction)                                                     \
   CF_MULTIVERSION                                                                                  \
   static void name(double *results, const void *columns, const int *edges, int blocks,             \
                    int channels)                                                                   \
@@ -171,37 +171,37 @@ DEFINE_TAKE_ROWS(least_rows_16, uint16_t, sample_16(row, i) ^ option, LEAST)
     CF_FOR_CHANNELS(channels, reduction, results, columns, edges, blocks);                         \
   }
 
-/* The sum of a block's columns of 256 rows of 8 bits is below 2^28, of 4096 rows of 16 bits below
- * 2^40. */
+/* Summed over the 16384 columns of the widest block, 256 rows of 8 bits stay below 2^30, and 4096
+ * rows of 16 bits below 2^42. */
 DEFINE_SUMS(add_columns_16, uint16_t, int32_t)
-DEFINE_TAKE_COLUMNS(add_columns_16, add_columns_16_sums)
+DEFINE_REDUCE_COLUMNS(add_columns_16, add_columns_16_sums)
 DEFINE_SUMS(add_columns_32, uint32_t, int64_t)
-DEFINE_TAKE_COLUMNS(add_columns_32, add_columns_32_sums)
+DEFINE_REDUCE_COLUMNS(add_columns_32, add_columns_32_sums)
 DEFINE_CHANNELS(least_columns_8, uint8_t, uint8_t, UINT8_MAX, LEAST)
-DEFINE_TAKE_COLUMNS(least_columns_8, least_columns_8_channels)
+DEFINE_REDUCE_COLUMNS(least_columns_8, least_columns_8_channels)
 DEFINE_CHANNELS(least_columns_16, uint16_t, uint16_t, UINT16_MAX, LEAST)
-DEFINE_TAKE_COLUMNS(least_columns_16, least_columns_16_channels)
+DEFINE_REDUCE_COLUMNS(least_columns_16, least_columns_16_channels)
 
-/* Sums of code values; the option is the format's shift. Columns of 16 bits take 256 rows, since
- * 257 x 255 = 65535; those of 32 bits more than 4096. */
+/* Sums of code values; the option is the format's shift. Columns of 16 bits hold 256 rows, since
+ * 257 x 255 = 65535, those of 32 bits more than 4096. */
 static const Reduction sums_8 = {2, 256, 0, 0.0, add_rows_8, add_columns_16};
 static const Reduction sums_16 = {4, 4096, 0, 0.0, add_rows_16, add_columns_32};
 
-/* Sums of colour times alpha of 8-bit pixels of four channels; the option is alpha's channel, whose
- * own sums mean nothing. */
+/* Sums of colour times alpha, of 8-bit pixels of four channels; the option is the channel of alpha,
+ * whose own sums are meaningless. */
 static const Reduction weighted_sums = {4, 4096, 0, 0.0, add_weighted_rows, add_columns_32};
 
-/* Least of the raw samples, with the bits of the option inverted: 0 for the smallest sample; with
- * all bits, the inverse of the largest one. */
+/* Minima of raw samples xor the option: with 0 the smallest sample, with all bits set the
+ * complement of the largest. */
 static const Reduction least_8 = {1, 4096, UINT8_MAX, UINT8_MAX, least_rows_8, least_columns_8};
 static const Reduction least_16 = {2, 4096, UINT8_MAX, UINT16_MAX, least_rows_16, least_columns_16};
 
 /* ---- Results to values ---- */
 
 /* Raw samples of the means of `count` sums: sum * inverse_width * inverse_height, shifted left by
- * `shift`. Exact: a mean of n samples plus 1/2 is a multiple of 1/(2n); the 1/(4n) of the quarter
- * keeps it that far from the next whole number, at least 2^-26, while the errors of a double near
- * 2^16 are below 2^-34. */
+ * `shift`. Exact: a mean of n samples plus 1/2 is a multiple of 1/(2n), and the 1/4 added to the
+ * sum keeps it 1/(4n), at least 2^-30, away from the next integer, while the error of a double near
+ * 2^16 is below 2^-34. */
 CF_MULTIVERSION
 static void write_means(uint16_t *restrict values, const double *restrict sums,
                         const double *restrict inverse_widths, double inverse_height, int count,
@@ -213,7 +213,7 @@ static void write_means(uint16_t *restrict values, const double *restrict sums,
   }
 }
 
-/* The same of `count` least values, the lowest `shift` bits cleared. */
+/* The same for `count` minima; clears the lowest `shift` bits. */
 static void write_extremes(uint16_t *values, const double *least, int count, int option, int shift)
 {
   for (int i = 0; i < count; i++)
@@ -222,7 +222,7 @@ static void write_extremes(uint16_t *values, const double *least, int count, int
 
 /* ---- A row of blocks ---- */
 
-/* Reduces blocks first .. end - 1 of the row to their results. */
+/* Reduces blocks first..end - 1 of the row to results. */
 static void reduce(const CfBlockRow *row, const Reduction *reduction, int option, int first,
                    int end, const CfBlockScratch *scratch, double *results)
 {
@@ -234,24 +234,24 @@ static void reduce(const CfBlockRow *row, const Reduction *reduction, int option
   uint8_t *column = (uint8_t *)scratch->columns + start * (size_t)reduction->column_bytes;
 
   for (int i = first * channels; i < end * channels; i++)
-    results[i] = reduction->fresh_value;
+    results[i] = reduction->initial_value;
   for (int y = 0; y < row->height; y += reduction->rows) {
     const int rows = cf_min(row->height - y, reduction->rows);
 
-    memset(column, reduction->fresh_byte, (size_t)samples * (size_t)reduction->column_bytes);
-    reduction->take_rows(column, source + y * row->stride, row->stride, rows, samples, option);
-    reduction->take_columns(results + first * channels, scratch->columns, edges, end - first,
-                            channels);
+    memset(column, reduction->initial_byte, (size_t)samples * (size_t)reduction->column_bytes);
+    reduction->reduce_rows(column, source + y * row->stride, row->stride, rows, samples, option);
+    reduction->reduce_columns(results + first * channels, scratch->columns, edges, end - first,
+                              channels);
   }
 }
 
-/* Replaces the plain means of colours by weighted ones in blocks that are not opaque: only rows
- * with such blocks are read a second time, from the cache. As exact as write_means: the quarter
- * keeps quotients 2^-34 away from the next whole number. */
+/* Replaces the means of colours by means weighted by alpha in blocks that are not opaque. Only the
+ * span of such blocks is read again, from the cache. As exact as write_means: the 1/4 keeps
+ * quotients 2^-38 away from the next integer, with errors below 2^-42. */
 static void weigh_colours(const CfBlockRow *row, const CfBlockScratch *scratch, uint16_t *values)
 {
   const int alpha = cf_alpha_channel(row->info), channels = row->info->channels;
-  /* Alpha's sum times channels, over the samples of a block, where all of it is opaque. */
+  /* (Sum of alpha) * channels / (samples of the block) where the block is opaque. */
   const double opaque = (double)cf_max_code(cf_format_info(row->video->format)) * row->height;
   int first = row->count, end = 0;
 
@@ -303,8 +303,8 @@ void cf_block_row_measure(const CfBlockRow *row, int mode, const CfBlockScratch 
 
 /* ---- Values to lines ---- */
 
-/* Pixels of 1, 2, 3 and 4 bytes repeat after 24 or fewer bytes: blocks are filled by three words at
- * a time, over their end, where the next block overwrites it. */
+/* Pixels of 1, 2, 3 and 4 bytes repeat after at most 24 bytes: blocks are filled by three words at
+ * a time. The last words may reach into the next block, which overwrites them. */
 INLINE void fill_pixels(uint8_t *restrict line, const uint16_t *restrict values,
                         const int *restrict edges, int blocks, const int channels,
                         const int sample_bytes)

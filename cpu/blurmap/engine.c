@@ -9,16 +9,16 @@
 #include "cpu/common/parallel.h"
 #include "plan/int_math.h"
 
-/* Positions */
+/* ---- Positions ---- */
 
-/* The rows or the tiles of a plane. */
+/* A loop over the rows or the tiles of a plane. */
 typedef struct {
   const CfCpuBlurMap *blur;
   const CfBlurPlane *plane;
   const CfJob *job;
   CfRect rect;
-  const CfBlurRows *rows;     /* of rows */
-  const CfLineFormat *format; /* of tiles */
+  const CfBlurRows *rows;     /* loop over rows only */
+  const CfLineFormat *format; /* loop over tiles only */
   int columns;                /* of tiles */
 } Work;
 
@@ -35,11 +35,11 @@ static void place_rows(void *context, int first, int end)
   }
 }
 
-/* Planes */
+/* ---- Planes ---- */
 
 static CfRect tile_at(CfRect rect, int columns, int index)
 {
-  /* Tiles start at multiples of their size, as pyramids want it. */
+  /* Tiles start at multiples of their size, as cf_cpu_pyramid_tile requires. */
   const int x0 =
       rect.x0 / CF_BLUR_TILE_WIDTH * CF_BLUR_TILE_WIDTH + index % columns * CF_BLUR_TILE_WIDTH;
   const int y0 = rect.y0 + index / columns * CF_BLUR_TILE_HEIGHT;
@@ -48,7 +48,8 @@ static CfRect tile_at(CfRect rect, int columns, int index)
                   cf_min(y0 + CF_BLUR_TILE_HEIGHT, rect.y1)};
 }
 
-/* Fine samples once for all levels that share them, then the levels that some tile reads. */
+/* Computes the pyramids of the levels that the rectangle uses: first the fine samples of owners,
+ * which levels share, then the coarse samples of each level. */
 static void make_levels(const CfBlurPlane *plane, const CfJob *job, bool weighted, CfRect rect)
 {
   CfBlurUsed used = {{false}}, owners = {{false}};
@@ -120,7 +121,7 @@ bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurRows *rows, bool changed
   return true;
 }
 
-/* State */
+/* ---- State ---- */
 
 static bool open_plane(const CfCpuBlurMap *blur, int p, CfBlurPlane *plane)
 {

@@ -7,7 +7,7 @@
 #include "cpu/common/samples.h"
 #include "plan/int_math.h"
 
-/* Rows */
+/* ---- Rows ---- */
 
 CF_MULTIVERSION
 static void analytic_row(const CfMapShape *shape, int y, int width, float *m)
@@ -35,7 +35,7 @@ static void relative_row(const CfBlurRows *rows, int p, int y, int width, float 
 
     if (!cf_coverage_row(frame, p, y, begin, count, coverage, owner))
       continue;
-    /* Neighbours mostly belong to the same region. */
+    /* Neighbours mostly belong to the same region: its value is kept. */
     for (int i = 0; i < count; i++) {
       if (!coverage[i])
         continue;
@@ -49,7 +49,8 @@ static void relative_row(const CfBlurRows *rows, int p, int y, int width, float 
   }
 }
 
-/* Adds weight * code of one channel of full resolution, over the luma pixels of a sample. */
+/* Adds one term of the mixer to a row: weight times the mean code over the luma pixels of each
+ * sample. */
 static void add_term(const CfBlurField *field, const CfJob *job, const CfMapMixer *mixer, int term,
                      int p, int y, int width, float *m)
 {

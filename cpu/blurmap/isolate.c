@@ -9,41 +9,41 @@
 #include "cpu/common/samples.h"
 #include "plan/gaussian.h"
 
-/* Up to it samples gather by themselves; up to the other where little counts around them. */
+/* Samples up to this sigma gather by their own Gaussian; in gaps those up to GAP_SIGMA. */
 #define SMALL_SIGMA   1.0f
 #define GAP_SIGMA     12.0f
-#define LARGEST_REACH 48 /* of such a Gaussian */
+#define LARGEST_REACH 48 /* radius of a Gaussian of GAP_SIGMA */
 
-/* So many times as little as the sample itself: it lies in a gap of what stays sharp, such as hair,
- * and sees what is far away by the tails of its Gaussian alone. */
+/* A sample lies in a gap between sharp samples, as between hairs, where the blurred map is less
+ * than 1 / GAP of its own map value: only the tails of its Gaussian reach other samples. */
 #define GAP 16
 
-/* Planes of 16 bits, row by row, as large as the largest of the picture. */
+/* 16-bit planes, row by row, each as large as the picture. */
 typedef struct {
   uint16_t *map;             /* 0..CF_MAP_ONE */
-  uint16_t *product;         /* of the map and a channel's share of its largest code */
-  uint16_t *blurred;         /* that, after the blur */
-  uint16_t *weights, *alpha; /* the map alone, and times alpha, after the blur */
+  uint16_t *product;         /* map times the channel, as a share of its largest code */
+  uint16_t *blurred;         /* the product, blurred */
+  uint16_t *weights, *alpha; /* the map alone and the map times alpha, blurred */
 } Planes;
 
 struct CfCpuIsolate {
   CfVideo video;
   int threads;
-  CfCpuBlurMap *blur[CF_MAX_PLANES]; /* of one plane of 16 bits */
+  CfCpuBlurMap *blur[CF_MAX_PLANES]; /* for each plane, as a picture of 16-bit grey */
   void *memory;
-  float *row; /* of each thread, one of the map */
+  float *row; /* one row of map values per thread */
   Planes planes;
 };
 
-/* One plane of a job. */
+/* The work on one plane of a job. */
 typedef struct {
   CfCpuIsolate *isolate;
   const CfBlurRows *rows;
   const CfPlaneFormat *info;
   CfSamples source, destination;
   int p, width, height;
-  int alpha;   /* channel that weighs the others, or -1 */
-  int channel; /* that is under way; -1: the map alone */
+  int alpha;   /* channel that weights the others, or -1 */
+  int channel; /* current channel; -1: the map alone */
   CfMapSigmas sigmas;
   CfRect rect;
 } Work;
@@ -58,7 +58,7 @@ static float sample_at(const Work *work, int x, int y, int channel)
   return (float)cf_sample_load(&work->source, x, y, channel);
 }
 
-/* Whether alpha weighs the channel under way. */
+/* Whether the current channel is weighted by alpha. */
 static bool is_weighted(const Work *work)
 {
   return work->alpha >= 0 && work->channel != work->alpha;
@@ -78,7 +78,8 @@ static void read_map(void *context, int first, int end)
   }
 }
 
-/* Colours beside alpha count by both. */
+/* Writes the products of map and current channel; colours beside alpha are also multiplied by
+ * alpha. */
 static void multiply(void *context, int first, int end)
 {
   const Work *work = context;
@@ -104,13 +105,13 @@ static void over_rows(Work *work, CfLoopBody body, int count)
   cf_parallel_evenly(work->isolate->threads, count, body, work);
 }
 
-/* Blurs `from`, the map or a product, by the map. `changed`: the map of the last call was another.
- */
+/* Blurs `from`, the map or a product, by the map. `changed`: the map differs from that of the last
+ * call. */
 static bool blur(const Work *work, const uint16_t *from, uint16_t *to, bool changed,
                  CfStatus *status)
 {
   const ptrdiff_t stride = 2 * (ptrdiff_t)work->width;
-  /* Any map that stays until it has changed. */
+  /* The mode only says that the field does not change from call to call; `values` replaces it. */
   const CfBlurField field = {.video = cf_video(CF_FORMAT_GRAY16_LE, work->width, work->height),
                              .params = {.sigma = work->sigmas.horizontal[1],
                                         .sigma_vertical = work->sigmas.vertical[1],
@@ -124,9 +125,9 @@ static bool blur(const Work *work, const uint16_t *from, uint16_t *to, bool chan
   return cf_cpu_blurmap_run(work->isolate->blur[work->p], &rows, changed, rects, status);
 }
 
-/* ---- Where levels do not suffice ---- */
+/* ---- Samples for which levels do not suffice ---- */
 
-/* The Gaussian of a sample: its taps at 0, 1, .. to one side, not divided by their sum. */
+/* Half of a Gaussian: taps at the distances 0..radius, not normalised. */
 typedef struct {
   int radius;
   float tap[LARGEST_REACH + 1];
@@ -141,8 +142,9 @@ static Gaussian gaussian(float sigma)
   return result;
 }
 
-/* What the definition says of a channel of one sample, NaN where nothing counts. Between levels of
- * small sigmas the map may rise so steeply that their blend weighs it wrongly. */
+/* The definition: one channel of a sample, gathered with weights; NaN where all weights are 0.
+ * Needed where sigmas are small: between levels the map may rise so steeply that a blend weighs it
+ * wrongly. */
 static float gather(const Work *work, int x, int y, const Gaussian *across, const Gaussian *down)
 {
   const CfBorder border = (CfBorder)work->rows->field->params.border;
@@ -170,7 +172,7 @@ static float gather(const Work *work, int x, int y, const Gaussian *across, cons
 
 /* ---- Samples ---- */
 
-/* A channel of a sample, NaN where nothing that counts is to be seen. */
+/* One channel of a sample; NaN where all weights are 0. */
 static float isolated(const Work *work, int x, int y)
 {
   const Planes *planes = &work->isolate->planes;
@@ -193,7 +195,7 @@ static float isolated(const Work *work, int x, int y)
   return by == 0 ? NAN : (float)blurred[at] * max_code(work) / (float)by;
 }
 
-/* Writes the channel under way where something counts, else what was there. */
+/* Writes the current channel of rows; samples whose map value or weights are 0 stay as they are. */
 static void divide(void *context, int first, int end)
 {
   const Work *work = context;
@@ -264,7 +266,7 @@ bool cf_cpu_isolate_run(CfCpuIsolate *isolate, const CfBlurRows *rows,
   return true;
 }
 
-/* State */
+/* ---- State ---- */
 
 static void lay_out(CfArena *arena, void *self)
 {

@@ -11,7 +11,7 @@
 #include "plan/int_math.h"
 #include "plan/pyramid_factors.h"
 
-/* Levels */
+/* ---- Levels ---- */
 
 #define LARGEST_FACTOR 16
 
@@ -76,7 +76,7 @@ static bool prepare_pyramid(CfCpuBlurMap *blur, CfBlurPlane *plane, int i, int o
                                owner == i ? NULL : plane->level[owner].pyramid, status);
 }
 
-/* Owners first: the others are laid out for them. */
+/* Owners first, since the other levels are laid out to read their fine samples. */
 static bool prepare_pyramids(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
 {
   for (int pass = 0; pass < 2; pass++) {
@@ -92,7 +92,7 @@ static bool prepare_pyramids(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *s
   return true;
 }
 
-/* Tables */
+/* ---- Tables ---- */
 
 static CfLineTaps lay_out_gaussian(double sigma, CfArena *arena)
 {
@@ -140,7 +140,7 @@ static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatu
   return true;
 }
 
-/* CfBlurScratch of a thread */
+/* ---- Scratch of a thread ---- */
 
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena)
 {
@@ -178,7 +178,7 @@ static bool prepare_scratch(CfCpuBlurMap *blur, CfStatus *status)
                            status);
 }
 
-/* Preparing */
+/* ---- Preparing ---- */
 
 static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
                          const CfRegions *regions)

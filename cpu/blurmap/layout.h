@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a blur map on the CPU has prepared, and how it makes one tile. Sizes are in samples of the
- * plane, rows of floats in interleaved samples.
+ * What a blur map on the CPU prepares, and the filter of one tile. Sizes are in pixels of the
+ * plane; rows of floats hold interleaved samples.
  */
 #pragma once
 
@@ -11,18 +11,18 @@
 #include "cpu/pyramid/engine.h"
 #include "plan/blurmap_levels.h"
 
-/* A multiple of what cf_cpu_pyramid_tile wants. */
+/* Multiples of the steps of cf_cpu_pyramid_tile. */
 #define CF_BLUR_TILE_WIDTH  64
 #define CF_BLUR_TILE_HEIGHT CF_PYRAMID_TILE_HEIGHT
 
 /* One level of one plane. */
 typedef struct {
-  CfCpuPyramid *pyramid; /* opened once; used where `large` */
-  bool large;            /* read from the pyramid, else filtered in the tile */
+  CfCpuPyramid *pyramid; /* opened once; used if `large` */
+  bool large;            /* read from the pyramid; otherwise filtered in the tile */
   bool owner;            /* its fine samples serve all levels with the same factors */
   CfPyramidFactors x, y;
 
-  /* In the tile. */
+  /* For levels filtered in the tile. A NULL tap: nothing to filter along that axis. */
   int radius_x, radius_y;
   CfLineTaps row, column;
 } CfBlurMapLevel;
@@ -31,12 +31,12 @@ typedef struct {
   int p, width, height, channels, bytes;
   CfBlurLevels levels;
   CfBlurMapLevel level[CF_BLUR_LEVELS];
-  int radius_x, radius_y; /* the largest of levels filtered in tiles */
+  int radius_x, radius_y; /* the largest radii of levels filtered in tiles */
   CfLineFormat straight, weighted;
   uint8_t border_pixel[8];
 
-  float *position; /* of each sample among the levels, row by row */
-  bool placed;     /* they hold for the next picture too */
+  float *position; /* of each pixel among the levels, row by row */
+  bool placed;     /* positions are valid for the next picture too */
   CfBuffer tables; /* taps and formats */
 } CfBlurPlane;
 
@@ -44,45 +44,47 @@ struct CfCpuBlurMap {
   CfVideo video;
   int threads;
   CfFirPlan plan;
-  CfMapSigmas sigmas[CF_MAX_PLANES]; /* that the levels are of */
+  CfMapSigmas sigmas[CF_MAX_PLANES]; /* that the levels were chosen for */
   int border;
   bool ready;
   CfBlurPlane plane[CF_MAX_PLANES];
   CfBuffer scratch;      /* of all threads */
-  size_t scratch_stride; /* bytes a thread */
+  size_t scratch_stride; /* bytes per thread */
 };
 
-/* The level whose fine samples level `i` uses: of those with its factors one that has the largest
- * sigmas along both axes; itself where there is none. */
+/* The level whose fine samples level `i` reads: of the levels with the same factors one with the
+ * largest sigmas along both axes, or else `i` itself. */
 int cf_cpu_blurmap_owner(const CfBlurPlane *plane, int i);
 
-/* Makes levels, tables and scratch ready for this field; allocates where it needs more than any
+/* Prepares levels, tables and scratch for this field; allocates where it needs more than any
  * before. */
 bool cf_cpu_blurmap_prepare(CfCpuBlurMap *blur, const CfBlurField *field, const CfRegions *regions,
                             CfStatus *status);
 
-/* What a tile needs while it is made; belongs to a thread. */
+/* Scratch of one thread, while it filters a tile. */
 typedef struct {
-  float *source; /* the tile and what the largest small level reaches around it */
+  float *source; /* the tile, with the halo of the largest small level */
   size_t source_stride;
-  float *columns;  /* filtered along columns, one row */
-  float *level;    /* one level of the tile */
-  float *position; /* of its samples among the levels */
-  float *blend;    /* the sum of all */
-  size_t stride;   /* of the three */
+  float *columns;  /* one row, filtered along columns */
+  float *level;    /* the tile, filtered by one level */
+  float *position; /* of the tile's samples among the levels */
+  float *blend;    /* the blend of all levels */
+  size_t stride;   /* of `level`, `position` and `blend`, in floats */
   const void **lines;
 } CfBlurScratch;
+
+/* Lays out the scratch of a tile of this plane; with an arena that counts, all but the pointers. */
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena);
 
-/* Which levels samples blend. */
+/* Which levels are used by some samples. */
 typedef struct {
   bool used[CF_BLUR_LEVELS];
 } CfBlurUsed;
 
-/* Adds the levels that samples in `rect` lie at or between. */
+/* Marks the levels that pixels in `rect` lie at or between. */
 void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed *used);
 
-/* Makes the samples of a tile, at most CF_BLUR_TILE_WIDTH x CF_BLUR_TILE_HEIGHT, once all levels
- * are made that they use. Callable from any threads. */
+/* Writes a tile of at most CF_BLUR_TILE_WIDTH x CF_BLUR_TILE_HEIGHT pixels. The pyramids of the
+ * levels that it uses have been computed. Callable from any threads. */
 void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
                          const CfLineFormat *format, const CfJob *job, CfRect tile);

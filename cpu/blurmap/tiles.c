@@ -24,7 +24,8 @@ void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed 
   }
 }
 
-/* Pixels x0..x1-1 of a row of the source (-1: of the border), some perhaps outside the picture. */
+/* Loads pixels x0..x1-1 of a source row (NULL: a row of the border); some may lie outside the
+ * picture. */
 static void load_row(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const CfLineFormat *format,
                      const uint8_t *row, int x0, int x1, float *to)
 {
@@ -57,7 +58,7 @@ static void load_source(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
   }
 }
 
-/* Filters the loaded source with a small level. */
+/* Filters the loaded tile by a small level: along columns, then along rows. */
 static void filter_level(const CfBlurPlane *plane, const CfBlurMapLevel *level, CfRect tile,
                          const CfBlurScratch *scratch)
 {
@@ -88,7 +89,8 @@ static void filter_level(const CfBlurPlane *plane, const CfBlurMapLevel *level, 
   }
 }
 
-/* The position of each pixel for all its channels, so that blending need not spread weights. */
+/* Repeats the position of each pixel for all its channels, so that the blend is one loop over
+ * samples. */
 INLINE void spread_pixels(const int channels, const float *position, int width,
                           float *restrict samples)
 {
@@ -111,7 +113,7 @@ static void spread_positions(const CfBlurPlane *plane, CfRect tile, const CfBlur
            plane->channels, scratch->position + (size_t)(y - tile.y0) * scratch->stride);
 }
 
-/* The weight is 1 at the level, 0 from its neighbours on. */
+/* Adds a level, with the weight 1 at the level, falling to 0 at its neighbours. */
 CF_MULTIVERSION
 static void blend_line(const float *restrict position, float level, const float *restrict line,
                        int samples, float *restrict blend)
@@ -140,8 +142,7 @@ static bool is_copy(const CfBlurPlane *plane, int level)
          !plane->level[level].column.tap;
 }
 
-/* Where the position is exactly that of a level that copies, so are the bytes, also of colours that
- * do not show. */
+/* Copies pixels exactly at a level that copies, bit for bit: keeps colours that alpha hides. */
 static void restore_copies(const CfBlurPlane *plane, int level, const float *position, int width,
                            const uint8_t *source, uint8_t *to)
 {

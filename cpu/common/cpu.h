@@ -4,12 +4,12 @@
  */
 #pragma once
 
-/* A function of which each caller has a copy of its own, for the arguments that it knows. */
+/* Inlined in every caller, and so specialised for its constant arguments. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* Put on functions whose inner loops the compiler vectorises: one copy for each x86-64 level,
- * chosen when the library is loaded. Sanitizers run before the loader can resolve such functions,
- * so their builds keep the plain copy. Callees must be inlined or carry it too. */
+/* For functions whose inner loops the compiler vectorises: one copy per x86-64 level, chosen when
+ * the library is loaded. Builds with sanitizers keep the plain copy, since sanitizers run before
+ * the loader can resolve such functions. Callees must be inlined or be marked too. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CF_MULTIVERSION                                                                            \
@@ -18,8 +18,8 @@
 #define CF_MULTIVERSION
 #endif
 
-/* function(channels, ...) with a constant number of channels, 1 to 4, so that loops over the
- * channels of inlined functions unroll. */
+/* Calls function(channels, ...) with a constant number of channels, 1 to 4, so that loops over the
+ * channels in inlined functions are unrolled. */
 #define CF_FOR_CHANNELS(channels, function, ...)                                                   \
   do {                                                                                             \
     switch (channels) {                                                                            \

@@ -59,7 +59,7 @@ static CfCpuLevel find_level(void)
   return name && cf_cpu_level_named(name, &limit) && limit < most ? limit : most;
 }
 
-/* Found once: CPUID takes a microsecond, and in virtual machines many. */
+/* Computed once: CPUID takes a microsecond, and much longer in virtual machines. */
 CfCpuLevel cf_cpu_level(void)
 {
   static atomic_int known = -1;

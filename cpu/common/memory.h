@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Memory of the CPU engines. All of it is aligned to CF_ALIGNMENT.
+ * Memory of the CPU engines, all of it aligned to CF_ALIGNMENT.
  */
 #pragma once
 
@@ -10,27 +10,28 @@
 
 #include "status.h"
 
-#define CF_ALIGNMENT 64 /* bytes: a cache line, and the widest vector */
+#define CF_ALIGNMENT 64 /* bytes: a cache line and the widest vector */
 
-/* Bytes rounded up to a multiple of CF_ALIGNMENT; NULL without memory. Freed by free(). */
+/* `bytes` rounded up to a multiple of CF_ALIGNMENT; NULL when out of memory. The caller frees it
+ * with free(). */
 void *cf_aligned_alloc(size_t bytes);
 
-/* Memory that grows and never shrinks. Zero-initialised it is empty; the owner frees `base`. */
+/* Memory that grows and never shrinks. Empty when zero-initialised; its owner frees `base`. */
 typedef struct {
   void *base;
   size_t bytes;
 } CfBuffer;
 
-/* Makes sure of at least `bytes` bytes. Where the buffer grows its contents are 0: sums run over
- * whole vectors, and stale bytes might be slow denormal numbers. On failure the buffer stays as it
- * is, and the status names `what` it is for. */
+/* Ensures at least `bytes` bytes. Growing loses the contents, and the new memory is 0: sums run
+ * over whole vectors, where stale bytes could be slow denormal numbers. On failure the buffer stays
+ * as it was, and the message names `what` the memory is for. */
 bool cf_buffer_reserve(CfBuffer *buffer, size_t bytes, const char *what, CfStatus *status);
 
-/* Several arrays in one allocation: the code that lays them out runs once to count their bytes and
- * once to place them. */
+/* Several arrays in one allocation. The function that lays them out runs twice: first without
+ * memory, to count bytes, then to place the arrays. */
 typedef struct {
-  uint8_t *base; /* aligned to CF_ALIGNMENT; NULL only counts */
-  size_t used;   /* bytes */
+  uint8_t *base; /* aligned to CF_ALIGNMENT; NULL while counting */
+  size_t used;   /* bytes taken so far */
 } CfArena;
 
 /* The next `bytes` bytes, aligned to CF_ALIGNMENT; NULL while counting. */
@@ -42,9 +43,9 @@ static inline void *cf_arena_take(CfArena *arena, size_t bytes)
   return memory;
 }
 
-/* Gives the arrays of `self` their place in an arena. */
+/* Places the arrays of `self` in an arena. */
 typedef void (*CfLayOut)(CfArena *arena, void *self);
 
-/* Memory for all that `lay_out` takes, in its place when this returns and 0; NULL without memory.
- * Freed by free(). */
+/* Runs `lay_out` twice, and returns the zeroed memory that its arrays lie in; NULL when out of
+ * memory. The caller frees it with free(). */
 void *cf_laid_out(CfLayOut lay_out, void *self);

@@ -4,12 +4,13 @@
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
-/* Rows need no alignment. A macropixel is a little endian word, and so are two luma samples. */
+/* A macropixel is a little-endian word of four bytes, and so are two luma samples one of two bytes.
+ * Rows need no alignment. */
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
 
-/* Bits below the first luma sample of a macropixel, and below its Cb and Cr; the second luma sample
- * is 16 bits above the first. */
+/* Bit positions of the first luma sample of a macropixel, of Cb and of Cr; the second luma sample
+ * lies 16 bits above the first. */
 typedef struct {
   int luma, blue, red;
 } Shifts;
@@ -72,8 +73,8 @@ typedef struct {
   const CfPicture *planes, *source, *destination;
   CfPlaneRows rows;
   Shifts at;
-  int macropixels; /* whole ones of a row */
-  bool odd;        /* one with one pixel follows */
+  int macropixels; /* complete ones in a row */
+  bool odd;        /* one with a single pixel follows */
 } Work;
 
 static void unpack_rows(void *context, int first, int end)

@@ -13,63 +13,65 @@
 
 #include "plan/int_math.h"
 
-/* Loops that run at the same time; a caller that finds no place runs its loop alone. */
+/* Loops that can run at the same time; a caller that finds no free one runs its items alone. */
 #define LOOPS 32
 
-/* How long a thread spins before it sleeps: the loops of one frame follow each other that closely,
- * frames do not. */
+/* How long a thread spins before it sleeps: longer than between the loops of a frame, shorter than
+ * between frames. */
 #define SPIN_NS 50000
 
-/* Frames closer than this keep one worker awake in between, as long as nobody else wants its
- * processor: to wake one takes longer than all else at a loop's start. */
+/* Where frames are closer than this, one worker stays awake in between, as long as nobody else
+ * wants its processor: waking a worker takes longer than anything else at the start of a loop. */
 #define WATCH_NS 2000000
 
-/* Who enters a loop with room left wakes so many more, so that waking many takes few steps. */
+/* Workers that each worker wakes when it joins a loop with room left, so that waking many takes few
+ * steps. */
 #define WAKE_FAN 3
 
-/* Parts of a loop for each thread where all items take the same time: the last to come finds what
- * is left. */
+/* Parts per thread of a loop whose items take equal time, so that a thread that joins late still
+ * finds some. */
 #define PARTS_A_THREAD 4
 
-/* Bodies keep their scratch in the engines' memory. */
+/* Of a worker. Small, since bodies keep their scratch in the memory of the engines. */
 #define STACK_BYTES (1 << 20)
 
 #define CACHE_LINE 64
 
-/* Of Loop.state: how many workers run it, how many more may, and these flags. */
+/* Loop.state: the number of workers in the loop, the number of workers that may still join (room),
+ * and flags. */
 #define ONE_HELPER 1u
 #define ONE_ROOM   (1u << 12)
 #define COUNT_MASK 0xfffu
-#define WAITED_FOR (1u << 29) /* the caller sleeps until the last worker has left */
-#define OPEN       (1u << 30) /* there may be parts that nobody has taken */
-#define TAKEN      (1u << 31) /* belongs to a caller */
+#define WAITED_FOR (1u << 29) /* the caller sleeps until the last worker leaves */
+#define OPEN       (1u << 30) /* there may be parts that no thread has taken */
+#define TAKEN      (1u << 31) /* the loop belongs to a caller */
 
-/* A place for a loop. Workers look at all states at any time, and at the rest after they entered:
- * until they leave the caller does not return. */
+/* A loop. Workers may read `state` at any time, and the other members between joining and leaving:
+ * the caller does not return before all workers have left. */
 typedef struct {
   _Alignas(CACHE_LINE) atomic_uint state;
   int threads, count, grain, parts;
   CfLoopBody body;
   void *context;
-  _Alignas(CACHE_LINE) atomic_int next; /* part */
+  _Alignas(CACHE_LINE) atomic_int next; /* part to be taken next */
 } Loop;
 
 static struct {
   Loop loop[LOOPS];
-  _Alignas(CACHE_LINE) atomic_uint published; /* loops so far */
-  atomic_int processors;                      /* as of the engine opened last */
-  atomic_int workers;                         /* threads in `thread` */
-  atomic_int helping;                         /* of them, in loops */
-  atomic_int searching;                       /* of them, awake for the next loop */
-  atomic_int parked;                          /* of them, asleep */
-  atomic_bool refused;                        /* the system gave no more threads */
-  atomic_bool watched;                        /* by one worker, beyond SPIN_NS */
+  _Alignas(CACHE_LINE) atomic_uint published; /* number of loops published so far */
+  atomic_int processors;                      /* available when the last engine was opened */
+  atomic_int workers;                         /* number of threads in `thread` */
+  atomic_int helping;                         /* workers that run a loop */
+  atomic_int searching;                       /* workers that are awake and look for a loop */
+  atomic_int parked;                          /* workers that sleep */
+  atomic_bool refused;                        /* the system refused to start another thread */
+  atomic_bool watched;                        /* a worker is in watch() */
   atomic_bool frequent;                       /* the last pause between frames was short */
-  _Atomic int64_t ended_ns;                   /* when the last loop did */
+  _Atomic int64_t ended_ns;                   /* when the last loop ended */
   bool ending;
-  pthread_mutex_t mutex; /* guards `thread`, `ending`, and what both conditions are about */
-  pthread_cond_t wake;   /* a loop was published */
-  pthread_cond_t left;   /* the last worker left a loop that is waited for */
+  pthread_mutex_t mutex; /* guards `thread`, `ending`, and the conditions below */
+  pthread_cond_t wake;   /* a loop was published, or the pool ends */
+  pthread_cond_t left;   /* the last worker left a loop whose caller sleeps */
   pthread_t thread[CF_MAX_THREADS];
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
@@ -87,7 +89,7 @@ static int room(unsigned state)
   return state & OPEN ? (int)(state / ONE_ROOM & COUNT_MASK) : 0;
 }
 
-/* Spinning */
+/* ---- Spinning ---- */
 
 static void relax(void)
 {
@@ -108,7 +110,7 @@ static int64_t now_ns(void)
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Whether the bits of `mask` are no longer what they were before SPIN_NS have passed. */
+/* Whether the bits `mask` of `word` differ from `was` within SPIN_NS. */
 static bool changes_soon(const atomic_uint *word, unsigned mask, unsigned was)
 {
   for (const int64_t end = now_ns() + SPIN_NS; now_ns() < end; relax()) {
@@ -118,7 +120,7 @@ static bool changes_soon(const atomic_uint *word, unsigned mask, unsigned was)
   return false;
 }
 
-/* Running a loop */
+/* ---- Running a loop ---- */
 
 static void run_parts(Loop *loop)
 {
@@ -130,7 +132,7 @@ static void run_parts(Loop *loop)
   atomic_fetch_and(&loop->state, ~OPEN);
 }
 
-/* Wakes some of up to `wanted` workers. */
+/* Wakes up to WAKE_FAN sleeping workers where `wanted` more than those that search are needed. */
 static void wake(int wanted)
 {
   const int count =
@@ -139,12 +141,14 @@ static void wake(int wanted)
   if (count <= 0)
     return;
   pthread_mutex_lock(&pool.mutex);
+  /* A worker that is about to sleep holds the mutex from its last look at the loops until it waits:
+   * after this the signal reaches it. */
   pthread_mutex_unlock(&pool.mutex);
   for (int i = 0; i < count; i++)
     pthread_cond_signal(&pool.wake);
 }
 
-/* Enters the loop; false where there is no room. */
+/* Joins the loop; false where there is no room. */
 static bool enter(Loop *loop)
 {
   unsigned state = atomic_load(&loop->state);
@@ -160,7 +164,8 @@ static bool enter(Loop *loop)
 
 static void leave(Loop *loop)
 {
-  /* First, so that a caller that has seen everybody leave finds them idle for its next loop. */
+  /* Before the worker leaves, so that a caller that has seen all workers leave finds them idle for
+   * its next loop. */
   atomic_fetch_sub(&pool.helping, 1);
 
   const unsigned before = atomic_fetch_sub(&loop->state, ONE_HELPER);
@@ -186,9 +191,9 @@ static void wait_for_helpers(Loop *loop)
   }
 }
 
-/* Workers */
+/* ---- Workers ---- */
 
-/* The loop with room that the fewest workers run. */
+/* The loop with room that the fewest workers are in, or NULL. */
 static Loop *neediest_loop(void)
 {
   Loop *found = NULL;
@@ -205,7 +210,7 @@ static Loop *neediest_loop(void)
   return found;
 }
 
-/* Runs loops while there are any; returns whether there were. */
+/* Runs loops as long as there are any; returns whether there were any. */
 static bool help(void)
 {
   bool helped = false;
@@ -221,8 +226,8 @@ static bool help(void)
   return helped;
 }
 
-/* Whether a loop was published since `seen`, or is within WATCH_NS; gives up once another thread
- * has had the processor. */
+/* Whether a loop is published within WATCH_NS, or has been since `seen`. Gives up once the
+ * processor was given to another thread. */
 static bool watch(unsigned seen)
 {
   int64_t now = now_ns(), before = now;
@@ -236,7 +241,7 @@ static bool watch(unsigned seen)
   return false;
 }
 
-/* Whether a loop was published since `seen`, or is soon. */
+/* Whether a loop is published soon, or has been since `seen`. */
 static bool search(unsigned seen)
 {
   bool found;
@@ -251,14 +256,14 @@ static bool search(unsigned seen)
   return found;
 }
 
-/* Sleeps until there may be loops; false when the pool ends. */
+/* Sleeps until there may be a loop; false when the pool ends. */
 static bool park(void)
 {
   bool going_on;
 
   pthread_mutex_lock(&pool.mutex);
   atomic_fetch_add(&pool.parked, 1);
-  /* Who published a loop after this look sees a parked worker. */
+  /* A caller that publishes a loop after this look sees the parked worker, and wakes it. */
   if (!pool.ending && !neediest_loop())
     pthread_cond_wait(&pool.wake, &pool.mutex);
   atomic_fetch_sub(&pool.parked, 1);
@@ -289,7 +294,7 @@ static bool start_worker(pthread_t *thread)
   if (pthread_attr_init(&attributes))
     return false;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  /* Signals are for the program's own threads. */
+  /* Signals are handled by the program's own threads. */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   good = pthread_create(thread, &attributes, work, NULL) == 0;
@@ -302,7 +307,7 @@ static bool start_worker(pthread_t *thread)
   return good;
 }
 
-/* The pool's life */
+/* ---- The life of the pool ---- */
 
 static void before_fork(void)
 {
@@ -314,7 +319,7 @@ static void after_fork(void)
   pthread_mutex_unlock(&pool.mutex);
 }
 
-/* A forked process has one thread; its first loop starts workers again. */
+/* The child has one thread only; its first loop starts workers again. */
 static void after_fork_in_child(void)
 {
   for (int i = 0; i < LOOPS; i++)
@@ -334,7 +339,7 @@ static void watch_forks(void)
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-/* When the process ends, or the library is unloaded, whose code the workers run. */
+/* At the end of the process, and before the library is unloaded, whose code the workers run. */
 __attribute__((destructor)) static void end_workers(void)
 {
   pthread_mutex_lock(&pool.mutex);
@@ -357,8 +362,8 @@ static int processors(void)
   return online > 1 ? (int)online : 1;
 }
 
-/* Whether a loop that wants so many workers finds fewer idle, and there may be more: no more than
- * that, or than one for each processor. */
+/* Whether a loop that wants `wanted` workers finds fewer idle ones, and more may be started: as
+ * many as it wants, or one per processor. */
 static bool workers_lack(int wanted)
 {
   const int limit = cf_max(wanted, atomic_load(&pool.processors) - 1);
@@ -385,14 +390,14 @@ static void add_workers(int wanted)
   pthread_mutex_unlock(&pool.mutex);
 }
 
-/* For loops */
+/* ---- Loops ---- */
 
 int cf_thread_count(int requested)
 {
   const int available = processors();
 
   atomic_store(&pool.processors, cf_min(available, CF_MAX_THREADS));
-  /* What was refused once may be allowed by now. */
+  /* A thread that the system refused before may be allowed by now. */
   atomic_store(&pool.refused, false);
   return cf_min(CF_MAX_THREADS, requested > 0 ? cf_min(requested, 4 * available) : available);
 }
@@ -402,7 +407,7 @@ int cf_thread_index(void)
   return thread_index;
 }
 
-/* Shorter pauses than SPIN_NS lie within a frame and tell nothing about the next one. */
+/* A pause below SPIN_NS is one within a frame, and says nothing about the time between frames. */
 static void note_pause(void)
 {
   const int64_t pause = now_ns() - atomic_load(&pool.ended_ns);
@@ -445,7 +450,7 @@ void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *c
   note_pause();
   if (workers_lack(team - 1))
     add_workers(team - 1);
-  /* A worker that is awake wakes the others, sooner than the caller could both wake and work. */
+  /* A worker that searches wakes the others sooner than the caller, who has to start working. */
   if (atomic_load(&pool.searching) == 0)
     wake(team - 1);
   run_parts(loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Code values of a plane in memory, one at a time.
+ * Access to single code values of a plane in memory.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ static inline int cf_sample_load(const CfSamples *plane, int x, int y, int chann
   return plane->format->bits > 8 ? (sample[0] | sample[1] << 8) >> plane->format->shift : sample[0];
 }
 
-/* Stores the largest code that is not above `value`, clamped to those that there are. */
+/* Stores `value`, rounded down and clamped to 0..max code. */
 static inline void cf_sample_store(const CfSamples *plane, int x, int y, int channel, double value)
 {
   const double most = cf_max_code(plane->format);
@@ -53,7 +53,7 @@ static inline void cf_sample_store(const CfSamples *plane, int x, int y, int cha
     sample[1] = (uint8_t)(raw >> 8);
 }
 
-/* Copies samples and the bits below them. Planes are of the same size. */
+/* Copies all samples, with the bits below their codes. Planes have the same size and format. */
 static inline void cf_samples_copy(const CfSamples *from, const CfSamples *to)
 {
   const size_t bytes =

@@ -8,12 +8,12 @@
 #include "cpu/fir/line_ops.h"
 #include "plan/int_math.h"
 
-#define FRACTION      16                /* bits of taps */
-#define LARGEST_TAP   (127 * 256 + 127) /* whose high half is a signed byte */
-#define LARGEST_ERROR 0.15              /* codes, of both directions */
+#define FRACTION      16                /* fractional bits of taps */
+#define LARGEST_TAP   (127 * 256 + 127) /* its high half still fits in a signed byte */
+#define LARGEST_ERROR 0.15              /* in codes, both directions together */
 #define BYTES_A_QUAD  4
 
-/* Availability */
+/* ---- Availability ---- */
 
 #ifdef CF_FIR_MATRIX_BUILT
 
@@ -38,10 +38,10 @@ bool cf_fir_matrix_available(void)
 
 #endif
 
-/* Taps */
+/* ---- Taps ---- */
 
-/* The most codes by which the rounded taps lead astray. Their errors add up to 0, so they see the
- * distance of samples from the middle code. */
+/* The largest error in codes by rounded taps. The errors of all taps add up to 0, so samples count
+ * by their distance from the middle code. */
 static double worst_error(const CfTaps *taps, const int *tap)
 {
   double error = 0.0;
@@ -66,10 +66,10 @@ static int tap_at(const int *tap, int count, int i)
   return i >= 0 && i < count ? tap[i] : 0;
 }
 
-/* Tables */
+/* ---- Tables ---- */
 
 /* Result `column` of group `group` is the sum over samples of tap[sample - 16 group - column]. The
- * right factor holds four of its rows in one row, interleaved. */
+ * right factor of a product stores quads of four of its rows interleaved in one row. */
 static void fill_row(const CfFirMatrix *matrix, const int *taps, int group, int8_t *to)
 {
   for (int sample = 0; sample < matrix->row_tiles * CF_MATRIX_DEPTH; sample++) {
@@ -87,7 +87,8 @@ static void fill_row(const CfFirMatrix *matrix, const int *taps, int group, int8
   }
 }
 
-/* Which of the ring's rows a byte along the depth is: the rows of a quad lie in this order. */
+/* The row of the ring at byte `byte` along the depth: enter_rows() stores the rows of a quad in
+ * this order. */
 static int ring_row(int byte)
 {
   static const int order[BYTES_A_QUAD] = {0, 2, 1, 3};
@@ -114,8 +115,8 @@ static void fill_column(const CfFirMatrix *matrix, const int *taps, int rotation
   }
 }
 
-/* Rounds, and stands for the products of low bytes, whose mean is 127.5, by low taps. */
-static int half_with_mean(const int *tap, int count)
+/* Rounds, and replaces the products of low bytes, whose mean is 127.5, and low taps. */
+static int rounding_with_mean(const int *tap, int count)
 {
   int low = 0;
 
@@ -147,7 +148,7 @@ bool cf_fir_matrix_lay_out(CfFirMatrix *matrix, const CfTaps *row, const CfTaps 
       .ring_rows = ring_rows,
       .ring_tiles = cf_divide_up(2 * ring_rows, CF_MATRIX_DEPTH),
       .high_tiles = cf_divide_up(ring_rows, CF_MATRIX_DEPTH),
-      .half = half_with_mean(column_taps, column->count),
+      .rounding = rounding_with_mean(column_taps, column->count),
   };
 
   const size_t group = (size_t)row_tiles * 2 * CF_MATRIX_TILE;

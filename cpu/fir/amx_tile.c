@@ -1,52 +1,56 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Compiled for AVX-512 with byte permutations and for AMX; never called without.
+ * Compiled for AVX-512 with byte permutations and for AMX; runs only on processors with both.
  */
 #include "cpu/fir/amx_tile.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/fir/amx_split.h"
 #include "plan/int_math.h"
 
-#define LANES      CF_MATRIX_ROWS /* sums in a row of a tile, as in a vector */
+#define LANES      CF_MATRIX_ROWS /* sums in a row of a tile register, and in a vector */
 #define TILE_SUMS  (LANES * CF_MATRIX_ROWS)
 #define SLOT_BYTES (CF_MATRIX_ROWS * LANES)
 
-/* A tile of the picture under way. Samples are kept apart by channel: a column is 16 neighbouring
- * pixels of one channel, a group the columns of all channels. */
+/* The state of a tile of the picture while it is filtered. Samples are deinterleaved: a column is
+ * 16 neighbouring pixels of one channel, a group is the columns of all channels of these pixels. */
 typedef struct {
   const CfFirWork *work;
   const CfFirMatrix *matrix;
   const CfFirRows *rows;
   const CfRect *tile;
   int groups;
-  bool watch_alpha;      /* only opaque pixels are filtered */
-  int unfiltered;        /* the channel that then is 255, or padding; -1: none */
-  __mmask64 see_through; /* pixels of 64 that were not */
+  bool watch_alpha;     /* stop at pixels that are not opaque */
+  int unfiltered;       /* channel that is not filtered and becomes 255: an opaque alpha, or
+                           padding; -1: none */
+  __mmask64 not_opaque; /* of 64 neighbouring pixels, those that were not opaque in some row */
 
-  /* What a segment of some groups reads: matrix->row_tiles times for each channel 16 rows of 64
-   * samples. Loads of tiles want whole cache lines. */
+  /* The source samples of a segment, `segment_groups` groups: per row tile and channel, 16 rows of
+   * 64 samples. Tile loads are fastest on whole cache lines. */
   uint8_t *segment;
-  uint8_t *ring; /* of each column filtered rows: quads of interleaved high bytes, then low bytes */
+  uint8_t *ring; /* per column, filtered rows: quads of interleaved high bytes, then low bytes */
   size_t ring_pitch;
-  int32_t *row_sums, *column_sums; /* of a group: of each column two tiles */
-  int32_t *halves;                 /* a tile that sums along columns begin with */
+  int32_t *row_sums, *column_sums; /* of one group: two tiles of sums per column */
+  int32_t *initial_sums;           /* a tile of the initial value of column sums */
 } Tile;
 
+/* A block of 16 source rows that enters the ring. */
 typedef struct {
-  int index, slot, oldest; /* of blocks of the tile, in the ring, and the oldest there */
-  int y, rows;             /* of the result, which it completes; no rows while the ring fills */
+  int index, slot, oldest; /* its number in the tile; its slot in the ring; the slot of the oldest
+                              block in the ring */
+  int y, rows;             /* rows of the result that the block completes; no rows while the ring
+                              fills */
 } Block;
 
-/* Of the channels of a pixel those from `first` on are filtered, `count` of them. The other one of
- * four is 255 in all pixels, so in the result too, or nobody reads it. */
+/* Of the channels of a pixel `count` are filtered, from `first` on. The other one of four is 255 in
+ * all pixels, and so in the result, or it is padding. */
 typedef struct {
   int channels, first, count;
 } Pixels;
 
-/* Scratch */
+/* ---- Scratch ---- */
 
 static void lay_out(Tile *tile, int width, CfArena *arena)
 {
@@ -60,7 +64,7 @@ static void lay_out(Tile *tile, int width, CfArena *arena)
   tile->ring = cf_arena_take(arena, (size_t)tile->groups * channels * tile->ring_pitch);
   tile->row_sums = cf_arena_take(arena, sums);
   tile->column_sums = cf_arena_take(arena, sums);
-  tile->halves = cf_arena_take(arena, TILE_SUMS * sizeof(int32_t));
+  tile->initial_sums = cf_arena_take(arena, TILE_SUMS * sizeof(int32_t));
 }
 
 size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width)
@@ -72,86 +76,10 @@ size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width)
   return arena.used;
 }
 
-/* Rows of the picture to segments */
+/* ---- Source rows to segments ---- */
 
-static __m512i index_of(int channels, int channel)
-{
-  uint8_t index[64];
-
-  for (int i = 0; i < 64; i++)
-    index[i] = (uint8_t)(i * channels + channel);
-  return _mm512_loadu_si512(index);
-}
-
-/* Takes 64 pixels apart. */
-INLINE void split_4(const uint8_t *from, ptrdiff_t pitch, uint8_t *to)
-{
-  const __m512i first = _mm512_setr_epi32(0x0c080400, 0x1c181410, 0x2c282420, 0x3c383430, 0, 0, 0,
-                                          0, 0, 0, 0, 0, 0, 0, 0, 0);
-  const __m512i channel = _mm512_setr_epi32(
-      0, 0, 0, 0, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x02020202, 0x02020202,
-      0x02020202, 0x02020202, 0x03030303, 0x03030303, 0x03030303, 0x03030303);
-  const __m512i index = _mm512_add_epi8(_mm512_shuffle_i64x2(first, first, 0), channel);
-  __m512i quarter[4], half[4];
-
-  for (int i = 0; i < 4; i++)
-    quarter[i] = _mm512_permutexvar_epi8(index, _mm512_loadu_si512(from + 64 * i));
-  for (int i = 0; i < 2; i++) {
-    half[i] = _mm512_shuffle_i64x2(quarter[2 * i], quarter[2 * i + 1], 0x44);
-    half[2 + i] = _mm512_shuffle_i64x2(quarter[2 * i], quarter[2 * i + 1], 0xee);
-  }
-  for (int i = 0; i < 2; i++) {
-    _mm512_storeu_si512(to + 2 * i * pitch,
-                        _mm512_shuffle_i64x2(half[2 * i], half[2 * i + 1], 0x88));
-    _mm512_storeu_si512(to + (2 * i + 1) * pitch,
-                        _mm512_shuffle_i64x2(half[2 * i], half[2 * i + 1], 0xdd));
-  }
-}
-
-INLINE void split_3(const uint8_t *from, ptrdiff_t pitch, const __m512i index[3], uint8_t *to)
-{
-  const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
-  const __m512i c = _mm512_loadu_si512(from + 128);
-
-  for (int channel = 0; channel < 3; channel++) {
-    const __mmask64 beyond = UINT64_MAX << (130 - channel) / 3; /* of i: 3 i + channel >= 128 */
-    const __m512i first = _mm512_permutex2var_epi8(a, index[channel], b);
-
-    _mm512_storeu_si512(to + channel * pitch,
-                        _mm512_mask_permutexvar_epi8(first, beyond, index[channel], c));
-  }
-}
-
-INLINE void split_2(const uint8_t *from, ptrdiff_t pitch, const __m512i index[2], uint8_t *to)
-{
-  const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
-
-  for (int channel = 0; channel < 2; channel++)
-    _mm512_storeu_si512(to + channel * pitch, _mm512_permutex2var_epi8(a, index[channel], b));
-}
-
-/* 64 pixels to the row at `to` of the tiles of all channels. */
-INLINE void split_pixels(const int channels, const uint8_t *from, uint8_t *to)
-{
-  const __m512i index[3] = {index_of(channels, 0), index_of(channels, 1), index_of(channels, 2)};
-
-  switch (channels) {
-  case 1:
-    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
-    break;
-  case 2:
-    split_2(from, CF_MATRIX_TILE, index, to);
-    break;
-  case 3:
-    split_3(from, CF_MATRIX_TILE, index, to);
-    break;
-  default:
-    split_4(from, CF_MATRIX_TILE, to);
-  }
-}
-
-/* Copies columns x .. x + 63, as far as they are read at all, of source row `y`, -1 for the
- * constant border, some of which lie outside the picture. */
+/* Copies columns x..x + 63 of source row `y` (-1: a row of the constant border) where some lie
+ * outside the picture, and columns that nobody reads as 255. */
 INLINE void gather_pixels(const Tile *tile, const int channels, int y, int x, uint8_t *to)
 {
   const CfFirWork *work = tile->work;
@@ -170,7 +98,7 @@ INLINE void gather_pixels(const Tile *tile, const int channels, int y, int x, ui
            (size_t)((inner_end - inner) * channels));
 }
 
-/* The part of segment `segment` in the 16 rows of block `block`, as far as they are read. */
+/* Loads the source samples of a segment for the 16 rows of a block, as far as they are read. */
 INLINE void load_segment(Tile *tile, const int channels, int block, int segment)
 {
   const CfFirMatrix *matrix = tile->matrix;
@@ -192,7 +120,7 @@ INLINE void load_segment(Tile *tile, const int channels, int block, int segment)
             tile->rows->source + y * tile->rows->source_stride + (ptrdiff_t)x * channels;
 
         split_pixels(channels, source, to);
-        /* The next block's: the processor does not foresee 16 rows at a time. */
+        /* Prefetches the next block: the hardware prefetcher does not follow 16 rows at once. */
         for (int i = 0; t == 0 && i < channels; i++)
           _mm_prefetch((const char *)source + CF_MATRIX_ROWS * tile->rows->source_stride + 64 * i,
                        _MM_HINT_T1);
@@ -203,13 +131,13 @@ INLINE void load_segment(Tile *tile, const int channels, int block, int segment)
         split_pixels(channels, gathered, to);
       }
       if (tile->watch_alpha)
-        tile->see_through |=
+        tile->not_opaque |=
             _mm512_cmpneq_epi8_mask(_mm512_load_si512(to + work->alpha * CF_MATRIX_TILE), opaque);
     }
   }
 }
 
-/* Products */
+/* ---- Products ---- */
 
 typedef struct {
   uint8_t palette, start_row, reserved[14];
@@ -228,8 +156,8 @@ static void configure(void)
   _tile_loadconfig(&shapes);
 }
 
-/* Compilers do not know that loads of tiles read memory. */
-INLINE void finish_stores(void)
+/* A compiler barrier: compilers do not know that tile loads read what vectors have stored. */
+INLINE void compiler_barrier(void)
 {
   __asm__ volatile("" ::: "memory");
 }
@@ -239,9 +167,10 @@ static int32_t *sums_of(int32_t *sums, int column)
   return sums + column * 2 * TILE_SUMS;
 }
 
-/* Sums are in two tiles, of high and of low taps. Columns take turns with two pairs of them, and
- * are stored only after the products of the next column: a store right after its product waits for
- * it, and everything for the store. */
+/* The sums of a column of pixels are in two tile registers, by high and by low taps. Columns
+ * alternate between the register pairs 0, 1 and 2, 3, and a pair is stored only after the products
+ * of the next column: a store right after its product would wait for it, and stall everything
+ * behind. */
 #define STORE_EVEN(to)                                                                             \
   do {                                                                                             \
     _tile_stored(0, (to), 64);                                                                     \
@@ -253,7 +182,7 @@ static int32_t *sums_of(int32_t *sums, int column)
     _tile_stored(3, (to) + TILE_SUMS, 64);                                                         \
   } while (0)
 
-/* Returns that nothing is pending any more. */
+/* Stores the pair of registers that is pending, if any; returns NULL, nothing pending. */
 INLINE int32_t *store_pending(bool odd, int32_t *to)
 {
   if (to && odd)
@@ -263,8 +192,8 @@ INLINE int32_t *store_pending(bool odd, int32_t *to)
   return NULL;
 }
 
-/* Sums along rows of a group, by both halves of the taps. Returns what is still to be
- * stored. */
+/* Filters a group along rows, by both halves of the taps. Stores `pending` on the way;
+ * returns the sums that are now pending. */
 INLINE int32_t *sum_rows(const Tile *tile, const Pixels pixels, int group, int32_t *pending)
 {
   const CfFirMatrix *matrix = tile->matrix;
@@ -308,7 +237,8 @@ static uint8_t *ring_of(const Tile *tile, int column)
   return tile->ring + (size_t)column * tile->ring_pitch;
 }
 
-/* Sums along rows to the ring's rows 16 slot .. 16 slot + 15. */
+/* Adds up the sums along rows, splits them into high and low bytes, and stores these in the 16 rows
+ * of slot `slot` of the ring. */
 INLINE void enter_rows(const Tile *tile, const Pixels pixels, int group, int slot)
 {
   const __m512i outer = _mm512_set1_epi32(0x00ff00ff);
@@ -329,7 +259,7 @@ INLINE void enter_rows(const Tile *tile, const Pixels pixels, int group, int slo
       }
       const __m512i first = _mm512_or_si512(value[0], _mm512_slli_epi32(value[1], 16));
       const __m512i second = _mm512_or_si512(value[2], _mm512_slli_epi32(value[3], 16));
-      /* outer ? a : b */
+      /* 0xca: outer ? a : b */
       _mm512_store_si512(to + quad * 64, _mm512_ternarylogic_epi32(
                                              outer, _mm512_srli_epi32(first, 8), second, 0xca));
       _mm512_store_si512(low_to + quad * 64, _mm512_ternarylogic_epi32(
@@ -338,8 +268,8 @@ INLINE void enter_rows(const Tile *tile, const Pixels pixels, int group, int slo
   }
 }
 
-/* Sums along columns, where the oldest rows of the ring are those of slot `rotation`; `pending` are
- * sums along rows. */
+/* Filters a group along columns, where the oldest rows of the ring are in slot `rotation`.
+ * `pending` as in sum_rows. */
 INLINE int32_t *sum_columns(const Tile *tile, const Pixels pixels, int group, int rotation,
                             int32_t *pending)
 {
@@ -353,10 +283,10 @@ INLINE int32_t *sum_columns(const Tile *tile, const Pixels pixels, int group, in
 
     if (odd) {
       _tile_zero(2);
-      _tile_loadd(3, tile->halves, 64);
+      _tile_loadd(3, tile->initial_sums, 64);
     } else {
       _tile_zero(0);
-      _tile_loadd(1, tile->halves, 64);
+      _tile_loadd(1, tile->initial_sums, 64);
     }
     for (int t = 0; t < matrix->ring_tiles; t++) {
       const bool high = t < matrix->high_tiles;
@@ -384,9 +314,9 @@ INLINE int32_t *sum_columns(const Tile *tile, const Pixels pixels, int group, in
   return pending;
 }
 
-/* Sums along columns to the picture */
+/* ---- Column sums to the picture ---- */
 
-/* A code and 16 fractional bits. */
+/* Sums with 16 fractional bits, in codes. */
 INLINE __m512i sum_at(const int32_t *sums, int column, int row)
 {
   const int32_t *high = sums + column * 2 * TILE_SUMS + row * LANES;
@@ -400,7 +330,8 @@ static uint64_t first_bits(int count)
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-/* Sums of channel `channel` with the code in that byte; others are not 0. */
+/* The sums of channel `channel`, shifted so that the code lies in the byte of that channel; the
+ * other bytes are not 0. */
 INLINE __m512i code_in_place(const Pixels pixels, const int32_t *sums, int row, const int channel)
 {
   const __m512i sum = sum_at(sums, channel - pixels.first, row);
@@ -411,7 +342,7 @@ INLINE __m512i code_in_place(const Pixels pixels, const int32_t *sums, int row, 
                         : _mm512_slli_epi32(sum, 8);
 }
 
-/* Writes `count` pixels, 16 at most, of row `row` of a group. */
+/* Writes the first `count` pixels, 1..16, of a row of a group. */
 INLINE void store_pixels(const Pixels pixels, const int32_t *sums, int row, int count, uint8_t *to)
 {
   const __mmask16 mask = (__mmask16)first_bits(count);
@@ -419,7 +350,10 @@ INLINE void store_pixels(const Pixels pixels, const int32_t *sums, int row, int 
 
   for (int c = pixels.first; c < pixels.first + pixels.count; c++)
     all = _mm512_ternarylogic_epi32(_mm512_set1_epi32((int)(UINT32_C(255) << 8 * c)),
-                                    code_in_place(pixels, sums, row, c), all, 0xca); /* ? : */
+                                    code_in_place(pixels, sums, row, c), all, 0xca); /* 0xca:
+                                                                                        mask ?
+                                                                                        code :
+                                                                                        all */
   switch (pixels.channels) {
   case 1:
     _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(all));
@@ -449,18 +383,19 @@ INLINE void store_group(const Tile *tile, const Pixels pixels, int group, const 
   uint8_t *to = tile->rows->destination + block->y * stride + (ptrdiff_t)x * pixels.channels;
 
   for (int row = 0; row < block->rows; row++, to += stride) {
-    /* Pieces of so many rows are more than the processor foresees. */
+    /* The hardware prefetcher does not follow pieces of 16 rows at once. */
     __builtin_prefetch(to + CF_ALIGNMENT, 1);
     store_pixels(pixels, tile->column_sums, row, cf_min(left, LANES), to);
   }
 }
 
-/* Blocks */
+/* ---- Blocks ---- */
 
-/* Filters the rows of a block along themselves, and of the result along columns. False where pixels
- * are not opaque and should be. Each round makes steps of three groups, so that none waits for the
- * one before: one enters the ring, the next is summed along rows, the one before is stored, and the
- * first is summed along columns. */
+/* Filters the source rows of a block along rows, and the rows of the result that these complete
+ * along columns. False where pixels are not opaque but have to be. The loop is a pipeline over
+ * groups, so that no step waits for the one before: in one round one group is summed along rows,
+ * the group before it enters the ring and is summed along columns, and the group before that is
+ * stored. */
 INLINE bool filter_block(Tile *tile, const Pixels pixels, const Block *block)
 {
   const int groups = tile->groups, segment_groups = tile->matrix->segment_groups;
@@ -473,18 +408,18 @@ INLINE bool filter_block(Tile *tile, const Pixels pixels, const Block *block)
 
     if (enters)
       enter_rows(tile, pixels, before, block->slot);
-    finish_stores();
+    compiler_barrier();
     pending =
         group < groups ? sum_rows(tile, pixels, group, pending) : store_pending(true, pending);
     if (next < groups && next % segment_groups == 0)
       load_segment(tile, pixels.channels, block->index, next / segment_groups);
     if (block->rows > 0 && group >= 2)
       store_group(tile, pixels, group - 2, block);
-    finish_stores();
+    compiler_barrier();
     pending = block->rows > 0 && enters ? sum_columns(tile, pixels, before, block->oldest, pending)
                                         : store_pending(pixels.count % 2 == 0, pending);
   }
-  return tile->see_through == 0;
+  return tile->not_opaque == 0;
 }
 
 static bool filter_any_block(Tile *tile, const Block *block)
@@ -537,7 +472,7 @@ int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfRect
 
   lay_out(&tile, bounds->x1 - bounds->x0, &arena);
   for (int i = 0; i < TILE_SUMS; i++)
-    tile.halves[i] = work->matrix.half;
+    tile.initial_sums[i] = work->matrix.rounding;
   configure();
   end = filter_tile(&tile);
   _tile_release();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Compiled once for each instruction set. Lines are bytes less 128, filtered ones 16 bits of which
- * 7 are fractional: in the order that unpacking halves of vectors leaves, which narrowing them
- * restores. Each product is a pair of samples by their common tap, in both directions; the middle
- * one is a pair of itself by half its tap. Nothing can overflow, since taps are >= 0 and add up to
- * 1: 0 and 255 stay what they are, exactly.
+ * Compiled once per instruction set. Lines are bytes less 128. Filtered lines are 16-bit integers
+ * with 7 fractional bits, in the order that widening the halves of lanes leaves; narrowing restores
+ * it. In both directions each product is a pair of samples times their common tap; the middle
+ * sample is paired with itself and has half its tap. Nothing can overflow, since taps are >= 0 and
+ * add up to 1; so 0 and 255 are preserved exactly.
  */
 #include "cpu/fir/bytes_vectors.h"
 #include "cpu/fir/line_ops.h"
@@ -13,10 +13,10 @@
 #define JOIN(a, b) a##b
 #define NAME(a, b) JOIN(a, b)
 
-/* Pixels in memory to bytes of a line and back */
+/* ---- Pixels in memory to bytes of a line and back ---- */
 
-/* Pixels of 4 bytes without the one that is dropped. */
-INLINE void drop(const uint8_t *from, const int first, int pixels, uint8_t *to)
+/* Pixels of 4 bytes without the channel that is dropped: the first 3 bytes from `first` on. */
+INLINE void drop_channel(const uint8_t *from, const int first, int pixels, uint8_t *to)
 {
   const Bytes index = repeat((Lane){0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14} + (int8_t)first);
   int x = 0;
@@ -29,8 +29,8 @@ INLINE void drop(const uint8_t *from, const int first, int pixels, uint8_t *to)
   }
 }
 
-/* What was dropped is 255. */
-INLINE void fill_up(const uint8_t *from, const int first, int pixels, uint8_t *to)
+/* Pixels of 4 bytes, with 255 for the channel that was dropped. */
+INLINE void restore_channel(const uint8_t *from, const int first, int pixels, uint8_t *to)
 {
   const Bytes index = repeat(first ? (Lane){-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11}
                                    : (Lane){0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1});
@@ -50,9 +50,9 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
   int i = 0;
 
   if (format->dropped == 0) {
-    drop(from, 1, samples / 4, to);
+    drop_channel(from, 1, samples / 4, to);
   } else if (format->dropped == 3) {
-    drop(from, 0, samples / 4, to);
+    drop_channel(from, 0, samples / 4, to);
   } else {
     for (; i + VECTOR_BYTES <= samples; i += VECTOR_BYTES)
       store_bytes(line + i, load_bytes(from + i) ^ all_bytes(128));
@@ -65,23 +65,23 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
                   uint8_t *to)
 {
   if (format->dropped == 0)
-    fill_up(line, 1, samples / 4, to);
+    restore_channel(line, 1, samples / 4, to);
   else if (format->dropped == 3)
-    fill_up(line, 0, samples / 4, to);
+    restore_channel(line, 0, samples / 4, to);
   else
     memcpy(to, line, (size_t)samples);
 }
 
-/* Sums along a row */
+/* ---- Sums along a row ---- */
 
 typedef struct {
   const int16_t *tap;
-  int count;      /* of products */
-  ptrdiff_t last; /* bytes from the first sample to that with the same tap, */
-  ptrdiff_t step; /* and from a tap's to the next one's */
+  int count;      /* number of products */
+  ptrdiff_t last; /* bytes from the first sample to the sample with the same tap */
+  ptrdiff_t step; /* bytes from one tap's sample to the next one's */
 } RowTaps;
 
-/* `vectors` of bytes; `symmetric` and it are constants. */
+/* Sums of `vectors` vectors of bytes. `symmetric` and `vectors` are constants. */
 INLINE void sum_bytes(const RowTaps *taps, const bool symmetric, const int vectors,
                       const uint8_t *line, int16_t *to)
 {
@@ -129,11 +129,12 @@ static void sum(const CfLineTaps *taps, const void *const *lines, int samples, v
     sum_line(&row, false, line, samples, to);
 }
 
-/* Sums along columns */
+/* ---- Sums along columns ---- */
 
-/* The sums of four rows of the result, one below the other, of which `top` are four rows of lines
- * and `bottom` four more that end with the one that has the same tap as the first: each next tap's
- * are these but for one at either end, so that it takes only two loads. */
+/* Sums of four neighbouring rows of the result. a0..a3 are the four rows that the current tap
+ * multiplies, b0..b3 the four that the mirrored tap multiplies, which is the same tap. With each
+ * tap both move on by one row, so that a step loads only two rows; names rotate instead of
+ * registers. */
 #define ADD(sum, a, b) sum = add(sum, product(symmetric ? add(a, b) : a, tap))
 #define STEP(a0, a1, a2, a3, b0, b1, b2, b3)                                                       \
   do {                                                                                             \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The vectors of the instruction set that bytes_loops.c is compiled for. `low` and `high` are
- * halves of each 16 bytes; only vectors of 16 bytes keep the order of samples when halves become
- * vectors of their own, but narrow() restores it in all.
+ * Vectors of the instruction set that bytes_loops.c is compiled for. Instructions work on lanes of
+ * 16 bytes: fold_low() and fold_high() widen the lower and upper half of each lane, so with wider
+ * vectors the samples of the two results are not in order; narrow() restores the order.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "cpu/common/cpu.h"
 
-/* JOINED: words 0 to 2 of each 4 side by side; PARTED: the reverse. */
+/* Shuffles of 32-bit words: JOINED moves words 0 to 2 of each 4 together, PARTED is the reverse. */
 #if defined(__AVX512BW__)
 #define VECTOR_BYTES 64
 #define JOINED       0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15
@@ -29,7 +29,7 @@
 
 typedef int8_t Bytes __attribute__((vector_size(VECTOR_BYTES)));
 typedef int16_t Shorts __attribute__((vector_size(VECTOR_BYTES)));
-typedef uint16_t Unsigned __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t UnsignedShorts __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t Words __attribute__((vector_size(VECTOR_BYTES)));
 typedef int8_t Lane __attribute__((vector_size(16)));
 
@@ -69,7 +69,7 @@ INLINE Shorts all_shorts(int16_t value)
   return value - (Shorts){0};
 }
 
-/* `lane` again and again. */
+/* The same 16 bytes in every lane. */
 INLINE Bytes repeat(Lane lane)
 {
   Bytes bytes;
@@ -79,22 +79,23 @@ INLINE Bytes repeat(Lane lane)
   return bytes;
 }
 
-/* The first 12 of each 16 bytes side by side. */
+/* Moves the first 12 of each 16 bytes together. */
 INLINE Bytes join_lanes(Bytes bytes)
 {
   return (Bytes)__builtin_shufflevector((Words)bytes, (Words)bytes, JOINED);
 }
 
-/* The reverse; the last 4 of each 16 bytes may be anything. */
+/* The reverse of join_lanes; the last 4 of each 16 bytes are unspecified. */
 INLINE Bytes part_lanes(Bytes bytes)
 {
   return (Bytes)__builtin_shufflevector((Words)bytes, (Words)bytes, PARTED);
 }
 
-/* Wraps: what lies beyond a row, or in rows that nobody reads, may be anything. */
+/* Wraps on overflow, which happens only in samples that nobody reads: beyond a row's end, or in
+ * surplus rows. */
 INLINE Shorts add(Shorts a, Shorts b)
 {
-  return (Shorts)((Unsigned)a + (Unsigned)b);
+  return (Shorts)((UnsignedShorts)a + (UnsignedShorts)b);
 }
 
 #if defined(__SSSE3__)
@@ -112,10 +113,11 @@ typedef __m128i Native;
 #define OP(name) _mm_##name
 #endif
 
-/* Compilers load an operand of two instructions twice, and loads are the bottleneck. */
+/* Keeps the vector in a register: compilers would load an operand of two instructions twice, and
+ * loads are the bottleneck. */
 #define IN_REGISTER(vector) __asm__("" : "+v"(vector))
 
-/* 128 (a + b), exactly. */
+/* 128 (a + b) of the lower half of each lane, exact. */
 INLINE Shorts fold_low(Bytes a, Bytes b)
 {
   return (Shorts)OP(maddubs_epi16)((Native)all_bytes(128), OP(unpacklo_epi8)((Native)a, (Native)b));
@@ -132,13 +134,13 @@ INLINE Shorts product(Shorts sample, Shorts tap)
   return (Shorts)OP(mulhrs_epi16)((Native)sample, (Native)tap);
 }
 
-/* Saturated. */
+/* To bytes, with saturation. */
 INLINE Bytes narrow(Shorts low, Shorts high)
 {
   return (Bytes)OP(packs_epi16)((Native)low, (Native)high);
 }
 
-/* Byte index[i] of each 16 bytes; 0 where the index is negative. */
+/* Byte index[i] of its lane for each byte i; 0 where the index is negative. */
 INLINE Bytes permute(Bytes bytes, Bytes index)
 {
   return (Bytes)OP(shuffle_epi8)((Native)bytes, (Native)index);

@@ -12,20 +12,21 @@
 #include "cpu/fir/tile.h"
 #include "plan/int_math.h"
 
-/* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
- * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */
+/* The ring of a tile should stay in the second-level cache. Within that limit tiles are as wide as
+ * possible: short pieces of rows wait for memory and for the TLB. */
 #define RING_BYTES       786432
 #define SMALLEST_TILE    512 /* samples */
 #define TILES_PER_THREAD 4
-/* Matrix products and bytes take all rows at the same pace, and the first rows of a tile wait for
- * memory. */
+/* Matrix products and bytes take equal time per row, and a tile's first rows wait for memory:
+ * fewer, larger tiles are faster. */
 #define EVEN_TILES_PER_THREAD 1
-/* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
+/* Each strip also filters column.count - 1 rows of its neighbours: at most this share of its own
+ * rows. */
 #define STRIP_OVERLAP 0.125
-/* Products a thread should have at least, or starting it costs more than it saves. */
+/* The least number of products per thread that is worth starting it. */
 #define SMALLEST_SHARE 100000.0
-/* Matrix products, of 16 rows at a time, are used from so many rows on, and from so many taps in
- * both directions: filters of bytes are faster with fewer. */
+/* Matrix products, of 16 rows at once, are used from this height on, and from this many taps in
+ * both directions together: below, filters of bytes are faster. */
 #define SMALLEST_MATRIX_HEIGHT 32
 #define FEWEST_MATRIX_TAPS     22
 
@@ -39,19 +40,19 @@ struct CfCpuFir {
   CfVideo video;
   int threads;
   bool has_matrix;      /* cf_fir_matrix_available */
-  const CfLines *bytes; /* cf_lines_bytes */
+  const CfLines *bytes; /* cf_lines_bytes(), or NULL */
   CfFirPlan plans[2];
-  int current; /* the plan in force */
+  int current; /* index of the plan in force */
   CfFirShare share[CF_MAX_PLANES];
   CfFirWork work[CF_MAX_PLANES];
   Grid grid[CF_MAX_PLANES];
-  CfBuffer tables;       /* what `work` points to */
+  CfBuffer tables;       /* the tables that `work` points to */
   CfBuffer scratch;      /* of all threads */
-  size_t scratch_stride; /* bytes a thread */
+  size_t scratch_stride; /* bytes per thread */
   const char *algorithm;
 };
 
-/* Choosing the arithmetic */
+/* ---- Choosing the arithmetic ---- */
 
 static bool fixed_error(const CfTaps *taps, CfFixedError *error)
 {
@@ -61,7 +62,7 @@ static bool fixed_error(const CfTaps *taps, CfFixedError *error)
   return cf_taps_are_identity(taps) || cf_lines_fixed_taps(taps, tap, error);
 }
 
-/* Whether the plane without weights is a mean. */
+/* Whether the plane, without weights, is filtered by a mean: taps with a sum of 1, no bias. */
 static bool is_mean(const CfFirPlane *plane, const CfPlaneFormat *format)
 {
   const double sum = plane->row.sum * plane->column.sum;
@@ -77,8 +78,8 @@ static bool is_mean(const CfFirPlane *plane, const CfPlaneFormat *format)
   return true;
 }
 
-/* Whether fixed point renders a mean of 8 bits always less than half a code from the definition, so
- * that rounding leads at most one code astray; as a rule less than a tenth. */
+/* Whether the error of fixed point for 8 bits is always below half a code, so that rounding is off
+ * by at most one code, and as a rule below a tenth of a code. */
 static bool fixed_suffices(const CfFirPlane *plane)
 {
   CfFixedError row, column;
@@ -87,8 +88,8 @@ static bool fixed_suffices(const CfFirPlane *plane)
          row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.03;
 }
 
-/* Whether the plane without weights is filtered with matrix products. With an arena that only
- * counts, all but the tables' pointers. */
+/* Whether the plane, without weights, is filtered with matrix products. Lays out the tables; with
+ * an arena that counts, all but their pointers. */
 static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena *arena)
 {
   const CfFormatInfo *info = cf_format_info(fir->video.format);
@@ -100,7 +101,7 @@ static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena 
          cf_fir_matrix_lay_out(&work->matrix, row, column, arena);
 }
 
-/* What filters the plane without weights where there are no matrix products. */
+/* The arithmetic for the plane without weights, where matrix products are not used. */
 static const CfLines *straight_lines(const CfCpuFir *fir, const CfFirPlane *plan, int p)
 {
   const CfFormatInfo *info = cf_format_info(fir->video.format);
@@ -110,23 +111,23 @@ static const CfLines *straight_lines(const CfCpuFir *fir, const CfFirPlane *plan
   return plan->float_suffices ? &cf_lines_float : &cf_lines_double;
 }
 
-/* Tables */
+/* ---- Tables ---- */
 
-static CfFirWay lay_out_way(const CfCpuFir *fir, const CfFirPlane *plan, int p,
-                            const CfLines *lines, bool premultiplied, int tile_width,
-                            CfArena *arena)
+static CfFirPath lay_out_path(const CfCpuFir *fir, const CfFirPlane *plan, int p,
+                              const CfLines *lines, bool premultiplied, int tile_width,
+                              CfArena *arena)
 {
   const size_t channels = (size_t)cf_format_info(fir->video.format)->plane[p].channels;
-  CfFirWay way = {.lines = lines, .tile_width = tile_width};
+  CfFirPath path = {.lines = lines, .tile_width = tile_width};
 
-  way.row = cf_line_taps(lines, &plan->row, arena);
-  way.column = cf_line_taps(lines, &plan->column, arena);
-  way.format = cf_line_format(&fir->video, p, plan, premultiplied, lines,
-                              (size_t)tile_width * channels, arena);
-  return way;
+  path.row = cf_line_taps(lines, &plan->row, arena);
+  path.column = cf_line_taps(lines, &plan->column, arena);
+  path.format = cf_line_format(&fir->video, p, plan, premultiplied, lines,
+                               (size_t)tile_width * channels, arena);
+  return path;
 }
 
-/* Describing a plane */
+/* ---- Describing a plane ---- */
 
 static void describe_channels(CfFirWork *work, const CfPlaneFormat *format)
 {
@@ -183,7 +184,7 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
   return grid;
 }
 
-/* Fills in all that depends on the plan; with an arena that only counts, all but the pointers. */
+/* Fills in all that depends on the plan; with an arena that counts, all but the pointers. */
 static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int p, CfArena *arena)
 {
   const CfFirPlane *plan = work->plan;
@@ -193,12 +194,12 @@ static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int 
 
   *grid = choose_grid(work, straight, fir->threads);
   if (!matrix)
-    work->straight = lay_out_way(fir, plan, p, straight, false, grid->tile_width, arena);
+    work->straight = lay_out_path(fir, plan, p, straight, false, grid->tile_width, arena);
   if (straight == fir->bytes)
     work->straight.format.dropped = plan->premultiplied ? work->alpha : work->padding;
   work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
   if (plan->premultiplied && !work->only_opaque)
-    work->weighted = lay_out_way(fir, plan, p, real, true, grid->tile_width, arena);
+    work->weighted = lay_out_path(fir, plan, p, real, true, grid->tile_width, arena);
 }
 
 static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWork *work,
@@ -223,7 +224,7 @@ static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWo
   return scratch;
 }
 
-/* State */
+/* ---- State ---- */
 
 CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, CfStatus *status)
 {
@@ -273,7 +274,7 @@ bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status)
   CfArena counted = {0}, placed;
   const size_t stride = lay_out_planes(fir, plan, work, grid, &counted);
 
-  /* The tables last: those of the old plan stay where anything fails. */
+  /* The tables last: where anything fails, those of the current plan are still in place. */
   if (!cf_buffer_reserve(&fir->scratch, stride * (size_t)fir->threads, "rows to filter", status) ||
       !cf_buffer_reserve(&fir->tables, counted.used, "filter tables", status))
     return false;
@@ -303,9 +304,9 @@ void cf_cpu_fir_close(void *state)
   free(fir);
 }
 
-/* Frames */
+/* ---- Frames ---- */
 
-/* As far as it lies within a rectangle. */
+/* Tile `index`, clipped to a rectangle. */
 static CfRect tile_at(const CfFirWork *work, const Grid *grid, int index, const CfRect *within)
 {
   const int column = index % grid->columns, strip = index / grid->columns;
@@ -328,7 +329,7 @@ static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfRect
            (size_t)((tile->x1 - tile->x0) * pixel));
 }
 
-/* Filters tile `index` of all tiles of all planes. */
+/* Filters tile `index`, counted over all planes. */
 static CfFirArithmetic run_tile(const CfCpuFir *fir, const CfJob *job, const CfRect *within,
                                 int index, void *scratch)
 {
@@ -354,7 +355,7 @@ static CfFirArithmetic run_tile(const CfCpuFir *fir, const CfJob *job, const CfR
   return CF_FIR_COPY;
 }
 
-/* Threads worth starting. */
+/* The number of threads worth starting. */
 static int team_size(const CfCpuFir *fir, int tiles)
 {
   double products = 0.0;
@@ -369,12 +370,12 @@ static int team_size(const CfCpuFir *fir, int tiles)
   return (int)fmax(1.0, fmin(fmin(fir->threads, tiles), products / SMALLEST_SHARE));
 }
 
-/* The tiles of a job. */
+/* The loop over all tiles of a job. */
 typedef struct {
   const CfCpuFir *fir;
   const CfJob *job;
   const CfRect *within;
-  atomic_uint used; /* a bit for each CfFirArithmetic */
+  atomic_uint used; /* one bit per CfFirArithmetic */
 } Tiles;
 
 static void run_tiles(void *context, int first, int end)
@@ -402,14 +403,14 @@ bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within
       [CF_FIR_COPY] = "copy",       [CF_FIR_MATRIX] = "fir-matrix", [CF_FIR_FIXED] = "fir-fixed",
       [CF_FIR_FLOAT] = "fir-float", [CF_FIR_DOUBLE] = "fir-double", [CF_FIR_LEFT] = "none"};
   Tiles all = {.fir = fir, .job = job, .within = within};
-  int tiles = 0, dearest = CF_FIR_COPY;
+  int tiles = 0, slowest = CF_FIR_COPY;
 
   for (int p = 0; p < fir->plans[fir->current].planes; p++)
     tiles += fir->grid[p].columns * fir->grid[p].strips;
 
   cf_parallel_for(team_size(fir, tiles), tiles, 1, run_tiles, &all);
-  while (atomic_load(&all.used) >> (dearest + 1))
-    dearest++;
-  fir->algorithm = names[dearest];
-  return dearest != CF_FIR_LEFT;
+  while (atomic_load(&all.used) >> (slowest + 1))
+    slowest++;
+  fir->algorithm = names[slowest];
+  return slowest != CF_FIR_LEFT;
 }

@@ -6,13 +6,13 @@
 #include "cpu/common/cpu.h"
 #include "cpu/fir/line_tables.h"
 
-#define BYTES_BITS 7 /* of what cf_lines_bytes keeps between the directions */
+#define BYTES_BITS 7 /* fractional bits of cf_lines_bytes between the directions */
 #define TAP_ONE    32768
 
-/* Taps */
+/* ---- Taps ---- */
 
-/* Rounds running sums of the first `count` taps rather than taps, so that errors do not pile up
- * under an edge; returns the last sum. */
+/* Rounds the running sums of the first `count` taps instead of the taps, so that errors do not add
+ * up at an edge. Returns the last sum. */
 static int round_running_sums(const CfTaps *taps, int count, int one, int *tap)
 {
   double sum = 0.0;
@@ -54,8 +54,9 @@ bool cf_quantise_taps(const CfTaps *taps, int one, int largest, int *tap)
   return sum == one;
 }
 
-/* Every product is off by up to half a unit of the last place, and by 1/sqrt(12) of one on average.
- * Where neighbours are alike, so are the errors of their products with equal taps. */
+/* Every product is off by at most half a unit in the last place, and by 1/sqrt(12) of a unit on
+ * average. Where neighbouring samples are equal, so are the errors of their products with equal
+ * taps. */
 static CfFixedError estimate_error(const CfTaps *taps, const int16_t *tap)
 {
   const int products = cf_taps_are_symmetric(taps) ? (taps->count + 1) / 2 : taps->count;
@@ -70,7 +71,7 @@ static CfFixedError estimate_error(const CfTaps *taps, const int16_t *tap)
     for (int j = 0; j < products; j++)
       alike += tap[i] != 0 && tap[i] == tap[j];
   }
-  /* Errors of taps add up to 0, so they see the distance of samples from the middle code. */
+  /* The errors of all taps add up to 0, so samples count by their distance from the middle code. */
   return (CfFixedError){.bound = 127.5 * taps_off + 0.5 * unit * inexact,
                         .rms = unit * sqrt(alike / 12.0)};
 }
@@ -87,7 +88,7 @@ bool cf_lines_fixed_taps(const CfTaps *taps, int16_t *tap, CfFixedError *error)
   return true;
 }
 
-/* Lines */
+/* ---- Lines ---- */
 
 CF_MULTIVERSION
 static void load(const CfLineFormat *format, const uint8_t *from, int samples, void *to)
@@ -98,16 +99,17 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
     line[i] = (int16_t)(from[i] << CF_FIXED_BITS);
 }
 
-/* A symmetric kernel: the line with the same tap as lines[t] is last[-t]. */
+/* The lines of a symmetric kernel: last[-t] has the same tap as lines[t]. */
 typedef struct {
   const int16_t *const *lines, *const *last;
   const int16_t *tap;
-  const int16_t *middle; /* the line between, and its tap: 0 for an even number of taps */
+  const int16_t *middle; /* the line between the pairs, and its tap: 0 where the number of taps is
+                            even */
   int16_t middle_tap;
 } Pairs;
 
-/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
- * (first ? the middle : sum[i]) + `count` pairs from pair `t` on. `first` and `count` are
+/* Sums are computed in groups of lines, few enough to keep all their pointers in registers: sum[i]
+ * = (first ? middle product : sum[i]) + `count` pairs from pair `t` on. `first` and `count` are
  * constants. */
 INLINE void add_pairs(int16_t *restrict sum, const Pairs *pairs, int t, const bool first,
                       const int count, int samples)

@@ -12,7 +12,8 @@ bool cf_taps_are_symmetric(const CfTaps *taps)
   return true;
 }
 
-/* Of lines of bytes: all have taps, and one tap of 1 is a pair of itself by a half. */
+/* Taps for lines of bytes, which are always there: a single tap of 1 becomes a pair with taps of
+ * 1/2. */
 static CfLineTaps byte_taps(const CfTaps *taps, CfArena *arena)
 {
   const bool identity = cf_taps_are_identity(taps);
@@ -51,13 +52,14 @@ CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena
   return line_taps;
 }
 
-static void fill_tone(const CfLineFormat *format, const CfLines *lines, size_t samples)
+static void fill_mapping(const CfLineFormat *format, const CfLines *lines, size_t samples)
 {
   const double sum = format->plan->row.sum * format->plan->column.sum;
 
   for (size_t i = 0; i < samples; i++) {
     const CfFirChannel *channel = &format->plan->channel[i % (size_t)format->channels];
-    /* Weighted lines are centred before they are summed, others after. */
+    /* Weighted lines are relative to `centre` before they are summed; for others the offset
+     * corrects it. */
     const double centred = format->premultiplied ? 0.0 : channel->centre * channel->scale * sum;
 
     lines->set(format->scale, i, channel->scale);
@@ -92,7 +94,7 @@ CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan,
   format.sign = cf_arena_take(arena, samples * lines->size);
   format.offset = cf_arena_take(arena, samples * lines->size);
   if (format.offset)
-    fill_tone(&format, lines, samples);
+    fill_mapping(&format, lines, samples);
   if (premultiplied)
     fill_centre(&format, lines, arena);
   return format;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The body of float.c and double.c, which define REAL and LINES: the arithmetic of line_ops.h in
- * floating point.
+ * The arithmetic of line_ops.h in floating point: the body of float.c and double.c, which define
+ * REAL and LINES.
  */
 #include "cpu/fir/line_ops.h"
 #include "plan/int_math.h"
@@ -10,7 +10,7 @@
 
 #include "cpu/common/cpu.h"
 
-/* Alpha below this, in code values, counts as 0: it is far below the half code that shows. */
+/* In code values. Smaller alpha counts as 0, far below the half code that is visible. */
 #define SMALLEST_ALPHA (REAL)1e-3
 
 static void set(void *table, size_t i, double value)
@@ -18,7 +18,7 @@ static void set(void *table, size_t i, double value)
   ((REAL *)table)[i] = (REAL)value;
 }
 
-/* Samples to lines */
+/* ---- Samples to lines ---- */
 
 CF_MULTIVERSION
 static void load_bytes(const uint8_t *from, int samples, REAL *restrict to)
@@ -38,10 +38,10 @@ static void load_words(const uint8_t *from, int shift, int samples, REAL *restri
   }
 }
 
-/* Pixels whose weights are computed at a time. */
+/* Pixels whose weights are computed at once. */
 #define CHUNK CF_WEIGHT_CHUNK
 
-/* The bytes of a pixel, weighted each by alpha, and alpha itself by 1. */
+/* Weights the channels of a pixel by alpha, and alpha itself by 1. */
 CF_MULTIVERSION
 static void load_weighted(const CfLineFormat *format, const uint8_t *from, int samples,
                           REAL *restrict to)
@@ -76,38 +76,38 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
     load_words(from, format->shift, samples, to);
 }
 
-/* Sums of lines */
+/* ---- Sums of lines ---- */
 
-/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
- * (first ? 0 : sum[i]) + the group; with `two`, sum_below is that of the lines below, most of which
- * are the same. `first`, `count` and `two` are constants. Rounding errors grow with the number of
- * groups, not of taps. */
+/* Sums are computed in groups of lines, few enough to keep all their pointers in registers: sum[i]
+ * = (first ? 0 : sum[i]) + the group. With `with_below`, sum_below is the sum one line further
+ * down, which reads mostly the same lines. `first`, `count` and `with_below` are constants.
+ * Rounding errors grow with the number of groups, not of taps. */
 INLINE void add_taps(REAL *restrict sum, REAL *restrict sum_below, const REAL *const *lines,
-                     const REAL *tap, const bool first, const int count, const bool two,
+                     const REAL *tap, const bool first, const int count, const bool with_below,
                      int samples)
 {
   for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
-    REAL value = lines[0][i] * tap[0], below = two ? lines[1][i] * tap[0] : 0;
+    REAL value = lines[0][i] * tap[0], below = with_below ? lines[1][i] * tap[0] : 0;
 
     for (int t = 1; t < count; t++) {
       value += lines[t][i] * tap[t];
-      if (two)
+      if (with_below)
         below += lines[t + 1][i] * tap[t];
     }
     sum[i] = first ? value : sum[i] + value;
-    if (two)
+    if (with_below)
       sum_below[i] = first ? below : sum_below[i] + below;
   }
 }
 
-INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, const bool two,
+INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, const bool with_below,
                        int samples, REAL *to, REAL *below)
 {
   int t = (count - 1) % 8 + 1;
 
 #define FIRST_GROUP(constant)                                                                      \
   if (t == (constant))                                                                             \
-  add_taps(to, below, lines, tap, true, constant, two, samples)
+  add_taps(to, below, lines, tap, true, constant, with_below, samples)
   FIRST_GROUP(1);
   FIRST_GROUP(2);
   FIRST_GROUP(3);
@@ -118,7 +118,7 @@ INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, con
   FIRST_GROUP(8);
 #undef FIRST_GROUP
   for (; t < count; t += 8)
-    add_taps(to, below, lines + t, tap + t, false, 8, two, samples);
+    add_taps(to, below, lines + t, tap + t, false, 8, with_below, samples);
 }
 
 CF_MULTIVERSION
@@ -144,9 +144,9 @@ static void sum_rows(const CfLineTaps *taps, const void *const *lines, int sampl
   sum_taps_twice((const REAL *const *)lines, taps->tap, taps->count, samples, to[0], to[1]);
 }
 
-/* Lines to samples */
+/* ---- Lines to samples ---- */
 
-INLINE REAL tone(const CfLineFormat *format, REAL value, int i)
+INLINE REAL map_sum(const CfLineFormat *format, REAL value, int i)
 {
   const REAL *scale = format->scale, *sign = format->sign, *offset = format->offset;
   const REAL scaled = value * scale[i], mirrored = scaled * sign[i];
@@ -166,7 +166,7 @@ static void store_bytes(const CfLineFormat *format, const REAL *line, int sample
                         uint8_t *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (uint8_t)clamp_code(tone(format, line[i], i), 255);
+    to[i] = (uint8_t)clamp_code(map_sum(format, line[i], i), 255);
 }
 
 CF_MULTIVERSION
@@ -177,15 +177,15 @@ static void store_words(const CfLineFormat *format, const REAL *line, int sample
   const int shift = format->shift;
 
   for (int i = 0; i < samples; i++) {
-    const uint16_t sample = (uint16_t)(clamp_code(tone(format, line[i], i), limit) << shift);
+    const uint16_t sample = (uint16_t)(clamp_code(map_sum(format, line[i], i), limit) << shift);
 
     memcpy(to + 2 * i, &sample, sizeof sample);
   }
 }
 
-/* Alpha before it is rounded. In a format of 4 channels it is the first or the last; reading and
- * writing both ends keeps memory accesses whole: a load of a part of a vector that was just stored,
- * or of a whole one stored in parts, waits until the store has reached the cache. */
+/* Alpha before it is rounded. Alpha is the first or the last of 4 channels; reading and writing
+ * both ends keeps memory accesses whole. Loading a part of a vector that was just stored, or a
+ * whole one that was stored in parts, would wait until the store has reached the cache. */
 CF_MULTIVERSION
 static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
                        const uint8_t *source, REAL *restrict alpha)
@@ -203,7 +203,8 @@ static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
   }
 }
 
-/* Divides colours by alpha, and makes them 0 where there is none; returns how often. */
+/* Divides colours by alpha; colours without alpha become 0. Returns the number of pixels without
+ * alpha. */
 CF_MULTIVERSION
 static int divide_by_alpha(const REAL *line, const REAL *alpha, const int channel, int pixels,
                            REAL *restrict values)
@@ -263,8 +264,8 @@ static void store_values(const CfLineFormat *format, const REAL *values, int sam
   }
 }
 
-/* Samples `own` and what they are more than the means around them; threshold[i % 4] is for sample
- * i. */
+/* Adds to each sample `own` a multiple of its difference from the mean, where that exceeds
+ * threshold[i % 4]. */
 CF_MULTIVERSION
 static void add_difference(const REAL *restrict own, const REAL *restrict mean, REAL amount,
                            const REAL *restrict threshold, int samples, REAL *restrict to)

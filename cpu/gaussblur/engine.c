@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Chooses for each plane between the taps and the pyramids; regions are filtered aside and
- * composed.
+ * Gaussian blur on the CPU: chooses between taps and pyramids for each plane. With regions the
+ * whole area is filtered into a picture aside, which is then blended in.
  */
 #include "gaussblur.h"
 
@@ -17,13 +17,13 @@
 #include "cpu/pyramid/engine.h"
 #include "cpu/regions/blend.h"
 
-/* What filters a plane of one sigma everywhere. */
+/* What filters a plane that has one sigma everywhere. */
 typedef enum {
   BY_TAPS,
-  BY_TAPS_IF_OPAQUE, /* else by the pyramid */
+  BY_TAPS_IF_OPAQUE, /* taps in opaque pictures, else the pyramid */
   BY_PYRAMID,
-  BY_SHARPENING, /* by pyramids; planes that it refuses, by taps */
-} Way;
+  BY_SHARPENING, /* sharpening by pyramids; taps for planes that cannot be sharpened so */
+} Method;
 
 typedef struct {
   CfVideo video;
@@ -32,21 +32,21 @@ typedef struct {
   bool field_changed; /* since the last picture */
   const char *algorithm;
 
-  /* The same sigma everywhere. */
-  CfGaussblurParams uniform; /* what these are ready for */
+  /* One sigma everywhere. */
+  CfGaussblurParams uniform; /* the params that the following members were prepared for */
   bool ready;
   CfCpuFir *fir;
   CfCpuPyramid *pyramid[CF_MAX_PLANES];
   CfCpuSharpen *sharpen[CF_MAX_PLANES];
-  Way way[CF_MAX_PLANES];
+  Method method[CF_MAX_PLANES];
 
-  CfCpuBlurMap *map;     /* once sigma varied */
-  CfCpuIsolate *isolate; /* once it did with map_isolate */
-  CfPicture aside;       /* a filtered picture, once there were regions */
+  CfCpuBlurMap *map;     /* from the first varying sigma on */
+  CfCpuIsolate *isolate; /* from the first use of map_isolate on */
+  CfPicture aside;       /* the filtered picture; from the first regions on */
   CfCoverage coverage;
 } Blur;
 
-/* The same sigma everywhere */
+/* ---- One sigma everywhere ---- */
 
 static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
 {
@@ -55,7 +55,7 @@ static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
          blur->uniform.border == params->border;
 }
 
-/* In what follows `x` and `y` are sigmas in samples of the plane, without their sign. */
+/* In the functions below `x` and `y` are magnitudes of sigma, in samples of the plane. */
 
 static bool prepare_pyramid(Blur *blur, int p, const CfFirPlan *plan, double x, double y,
                             CfStatus *status)
@@ -65,12 +65,12 @@ static bool prepare_pyramid(Blur *blur, int p, const CfFirPlan *plan, double x, 
   CfPyramidFactors across, down;
 
   if (cf_cpu_pyramid_pays(bits, weighted, fast, x, y, &across, &down))
-    blur->way[p] = BY_PYRAMID;
+    blur->method[p] = BY_PYRAMID;
   else if (weighted && cf_cpu_pyramid_pays(bits, weighted, false, x, y, &across, &down))
-    blur->way[p] = BY_TAPS_IF_OPAQUE;
+    blur->method[p] = BY_TAPS_IF_OPAQUE;
   else
     return true;
-  cf_cpu_fir_share(blur->fir, p, blur->way[p] == BY_PYRAMID ? CF_FIR_NOTHING : CF_FIR_IF_OPAQUE);
+  cf_cpu_fir_share(blur->fir, p, blur->method[p] == BY_PYRAMID ? CF_FIR_NOTHING : CF_FIR_IF_OPAQUE);
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
   if (!blur->pyramid[p])
@@ -86,7 +86,7 @@ static bool prepare_sharpening(Blur *blur, int p, const CfFirPlan *plan, double 
 
   if (!cf_cpu_sharpen_pays(bits, false, x, y))
     return true;
-  blur->way[p] = BY_SHARPENING;
+  blur->method[p] = BY_SHARPENING;
   if (!plan->plane[p].premultiplied || cf_cpu_sharpen_pays(bits, true, x, y))
     cf_cpu_fir_share(blur->fir, p, CF_FIR_NOTHING);
   if (!blur->sharpen[p])
@@ -94,14 +94,14 @@ static bool prepare_sharpening(Blur *blur, int p, const CfFirPlan *plan, double 
   return blur->sharpen[p] && cf_cpu_sharpen_update(blur->sharpen[p], plan, x, y, status);
 }
 
-/* Chooses what filters a plane, and prepares all but the taps. */
+/* Chooses what filters a plane, and prepares it, except for the taps. */
 static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
                           CfStatus *status)
 {
   const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
   const double x = sigmas.horizontal[1], y = sigmas.vertical[1];
 
-  blur->way[p] = BY_TAPS;
+  blur->method[p] = BY_TAPS;
   cf_cpu_fir_share(blur->fir, p, CF_FIR_WHOLE);
   return params->sigma < 0.0 ? prepare_sharpening(blur, p, plan, x, y, status)
                              : prepare_pyramid(blur, p, plan, x, y, status);
@@ -134,8 +134,9 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
 
   memcpy(left, rects, sizeof left);
   for (int p = 0; p < planes; p++) {
-    const char *used =
-        blur->way[p] == BY_SHARPENING ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p]) : NULL;
+    const char *used = blur->method[p] == BY_SHARPENING
+                           ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p])
+                           : NULL;
 
     if (used)
       left[p] = (CfRect){0};
@@ -146,7 +147,7 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
 
   blur->algorithm = sharpened ? sharpened : cf_cpu_fir_algorithm(blur->fir);
   for (int p = 0; p < planes; p++) {
-    if (blur->way[p] != BY_PYRAMID && (blur->way[p] != BY_TAPS_IF_OPAQUE || opaque))
+    if (blur->method[p] != BY_PYRAMID && (blur->method[p] != BY_TAPS_IF_OPAQUE || opaque))
       continue;
     const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
     if (p == 0)
@@ -154,7 +155,7 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
   }
 }
 
-/* By a map, or by the regions' sizes */
+/* ---- Sigma by a map or by the sizes of regions ---- */
 
 static bool filter_by_map(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES],
                           CfStatus *status)
@@ -183,7 +184,7 @@ static bool filter_isolated(Blur *blur, const CfJob *job, const CfRect rects[CF_
   return true;
 }
 
-/* Pictures */
+/* ---- Pictures ---- */
 
 static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status)
 {
@@ -202,7 +203,7 @@ static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status
   return true;
 }
 
-static bool have_aside(Blur *blur, CfStatus *status)
+static bool reserve_aside(Blur *blur, CfStatus *status)
 {
   for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
     const size_t row = cf_row_bytes(&blur->video, p);
@@ -226,7 +227,7 @@ static bool run(void *state, const CfJob *job, CfStatus *status)
   if (!job->regions)
     return filter(blur, job, (CfRect){0, 0, blur->video.width, blur->video.height}, status);
 
-  if (!have_aside(blur, status) ||
+  if (!reserve_aside(blur, status) ||
       !cf_coverage_set(&blur->coverage, &blur->video, job->regions, status))
     return false;
   aside.destination = blur->aside;
@@ -236,7 +237,7 @@ static bool run(void *state, const CfJob *job, CfStatus *status)
   return true;
 }
 
-/* Engine */
+/* ---- The engine ---- */
 
 static bool update(void *state, const void *params, CfStatus *status)
 {

@@ -12,44 +12,45 @@
 #include "cpu/pyramid/layout.h"
 #include "plan/int_math.h"
 
-/* Rows that a thread makes at a time. */
+/* Rows of the result that a thread computes at once. */
 #define STRIP_ROWS 32
 
-/* Quotients of sharpened colours and alpha show what pyramids lack where alpha comes close to 0:
- * those of non-opaque planes are as accurate as for so many bits. */
+/* Where alpha comes close to 0, quotients of sharpened colours and alpha amplify the pyramid's
+ * error: pyramids of planes that are not opaque are as accurate as for this many bits. */
 #define WEIGHTED_BITS 16
 
-/* Straight or weighted by alpha. */
+/* The pyramids for samples as they are, or weighted by alpha. */
 typedef struct {
-  CfCpuPyramid *down;   /* G_y of the picture */
-  CfCpuPyramid *across; /* G_x of single rows */
-} Way;
+  CfCpuPyramid *down;   /* blurs columns of the picture: G_y */
+  CfCpuPyramid *across; /* blurs single rows: G_x */
+} Blurs;
 
 struct CfCpuSharpen {
   CfVideo video;
   int p, threads;
-  Way straight, weighted;
+  Blurs straight, weighted;
   bool premultiplied, weighted_pays;
   CfBuffer scratch;
-  size_t scratch_stride; /* bytes a thread */
+  size_t scratch_stride; /* bytes per thread */
 };
 
-/* Rows of a thread, in single precision or, straight ones of 8 bits, in fixed point. */
+/* Rows of one thread: in fixed point for 8 bits without weights, else in single precision. */
 typedef struct {
   void *source, *along_x, *along_y;
-  int16_t *rows; /* the coarse ones that a strip lies between */
-  size_t stride; /* samples */
+  int16_t *rows; /* the coarse rows that a strip lies between */
+  size_t stride; /* of all rows, in samples */
   CfPyramidScratch row;
 } Scratch;
 
-/* Preparing */
+/* ---- Preparing ---- */
 
 static int bits_of(int bits, bool weighted)
 {
   return weighted ? WEIGHTED_BITS : bits;
 }
 
-/* Where D is 4 in 8 and 10 bits: three pyramids with D = 2 take longer than the taps. */
+/* From this sigma on D is at least 4 for 8 and 10 bits: three pyramids with D = 2 are slower than
+ * taps. */
 static double smallest_sigma(int bits)
 {
   return bits > 8 ? 12.0 : 8.0;
@@ -75,25 +76,26 @@ static bool prepare_blur(const CfCpuSharpen *sharpen, CfCpuPyramid **blur, const
   return cf_cpu_pyramid_update(*blur, plan, horizontal, vertical, x, y, NULL, status);
 }
 
-static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
-                        double horizontal, double vertical, CfStatus *status)
+static bool prepare_blurs(const CfCpuSharpen *sharpen, Blurs *blurs, int bits,
+                          const CfFirPlan *plan, double horizontal, double vertical,
+                          CfStatus *status)
 {
   const CfPyramidFactors none = {.decimation = 1, .thinning = 1};
-  CfVideo row = sharpen->video; /* no rows wait in the one that blurs single ones */
+  CfVideo row = sharpen->video; /* height 1: the pyramid of single rows keeps no picture */
   CfPyramidFactors x, y;
 
   row.height = 1;
   cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
-  return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
+  return prepare_blur(sharpen, &blurs->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
                       status) &&
-         prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);
+         prepare_blur(sharpen, &blurs->across, &row, plan, horizontal, 0.0, &x, &none, status);
 }
 
-static Scratch take_scratch(const Way *way, CfArena *arena)
+static Scratch take_scratch(const Blurs *blurs, CfArena *arena)
 {
-  const CfCpuPyramid *down = way->down;
+  const CfCpuPyramid *down = blurs->down;
   Scratch scratch = {.stride =
-                         cf_cpu_pyramid_row_samples(down, down->width + way->across->x.factor)};
+                         cf_cpu_pyramid_row_samples(down, down->width + blurs->across->x.factor)};
   const size_t row = scratch.stride * sizeof(float);
 
   scratch.source = cf_arena_take(arena, row);
@@ -101,7 +103,7 @@ static Scratch take_scratch(const Way *way, CfArena *arena)
   scratch.along_y = cf_arena_take(arena, row);
   scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / down->y.factor + 5) * scratch.stride *
                                           sizeof *scratch.rows);
-  scratch.row = cf_cpu_pyramid_take_scratch(way->across, arena);
+  scratch.row = cf_cpu_pyramid_take_scratch(blurs->across, arena);
   return scratch;
 }
 
@@ -114,9 +116,9 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
   sharpen->premultiplied = plan->plane[sharpen->p].premultiplied;
   sharpen->weighted_pays =
       sharpen->premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
-  if (!prepare_way(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
-      (sharpen->weighted_pays && !prepare_way(sharpen, &sharpen->weighted, bits_of(bits, true),
-                                              plan, horizontal, vertical, status)))
+  if (!prepare_blurs(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
+      (sharpen->weighted_pays && !prepare_blurs(sharpen, &sharpen->weighted, bits_of(bits, true),
+                                                plan, horizontal, vertical, status)))
     return false;
   take_scratch(&sharpen->straight, &straight);
   if (sharpen->weighted_pays)
@@ -126,9 +128,9 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
                            "rows to sharpen", status);
 }
 
-/* Rows */
+/* ---- Rows ---- */
 
-/* Row `y` of the picture blurred along columns, in `to` or where it is. */
+/* Row `y` of the picture, blurred along columns: in `to`, or where it lies already. */
 static const float *blur_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
 {
   const size_t first = (size_t)cf_coarse_rows(&blur->y, y, y + 1).first;
@@ -149,25 +151,25 @@ static void sharpen_samples(const float *restrict blurred, int samples, float *r
     line[i] = 2.0f * line[i] - blurred[i];
 }
 
-/* Rows of a plane, those of the result from the first sample in `rect` on. */
+/* The loop over strips of rows of a plane. */
 typedef struct {
   const CfCpuSharpen *sharpen;
-  const Way *way;
+  const Blurs *blurs;
   const CfJob *job;
   CfRect rect;
-  const CfLineFormat *format; /* NULL: in fixed point */
-  int all, first, count;      /* samples of a row, and of these the ones that are made */
+  const CfLineFormat *format; /* NULL: fixed point */
+  int all, first, count;      /* in a row: all samples, and the range inside `rect` */
 } Strips;
 
 static uint8_t *result_row(const Strips *strips, int y)
 {
   return cf_row(&strips->job->destination, strips->sharpen->p, y) +
-         (ptrdiff_t)strips->first * strips->way->down->bytes;
+         (ptrdiff_t)strips->first * strips->blurs->down->bytes;
 }
 
 static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
 {
-  const CfCpuPyramid *down = strips->way->down;
+  const CfCpuPyramid *down = strips->blurs->down;
   const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
   const int first = strips->first;
   float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
@@ -175,18 +177,18 @@ static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
   cf_lines_float.load(strips->format, down->border_pixel, down->channels, border_pixel);
   cf_lines_float.load(strips->format, source, strips->all, line);
   sharpen_samples(blur_columns(down, y, strips->all, scratch->along_y), strips->all, line);
-  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_float, &scratch->row, line, border_pixel,
+  cf_cpu_pyramid_blur_row(strips->blurs->across, &cf_lines_float, &scratch->row, line, border_pixel,
                           along_x);
   sharpen_samples(along_x + first, strips->count, line + first);
   cf_lines_float.store(strips->format, line + first, strips->count,
                        source + (ptrdiff_t)first * down->bytes, result_row(strips, y));
 }
 
-/* Row `y` lies between four rows from `row` on. */
+/* Sharpens row `y` in fixed point; `row` is the first of the four coarse rows around it. */
 static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
                               const Scratch *scratch)
 {
-  const CfCpuPyramid *down = strips->way->down;
+  const CfCpuPyramid *down = strips->blurs->down;
   const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
                                  row + 3 * scratch->stride};
   const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
@@ -198,7 +200,7 @@ static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
         (int16_t)((down->border_pixel[c] - 2 * CF_FIXED_MIDDLE) * (1 << CF_FIXED_BITS) / 2);
   cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, strips->all, along_y);
   cf_fixed_less_half(source, along_y, strips->all, scratch->source);
-  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_fixed, &scratch->row, scratch->source,
+  cf_cpu_pyramid_blur_row(strips->blurs->across, &cf_lines_fixed, &scratch->row, scratch->source,
                           border_pixel, along_x);
   cf_fixed_sharpen(source + first, along_y + first, along_x + first, strips->count,
                    result_row(strips, y));
@@ -206,7 +208,7 @@ static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
 
 static void sharpen_fixed_rows(const Strips *strips, int y0, int y1, const Scratch *scratch)
 {
-  const CfCpuPyramid *down = strips->way->down;
+  const CfCpuPyramid *down = strips->blurs->down;
   const CfPyramidRows rows = cf_coarse_rows(&down->y, y0, y1);
 
   for (int row = rows.first; row <= rows.last; row++)
@@ -219,7 +221,7 @@ static void sharpen_fixed_rows(const Strips *strips, int y0, int y1, const Scrat
   }
 }
 
-/* Planes */
+/* ---- Planes ---- */
 
 static void sharpen_strips(void *context, int strip, int end)
 {
@@ -227,7 +229,7 @@ static void sharpen_strips(void *context, int strip, int end)
   const CfCpuSharpen *sharpen = strips->sharpen;
   CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
-  const Scratch scratch = take_scratch(strips->way, &arena);
+  const Scratch scratch = take_scratch(strips->blurs, &arena);
 
   for (; strip < end; strip++) {
     const int y0 = strips->rect.y0 + strip * STRIP_ROWS;
@@ -244,17 +246,17 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
 {
   const bool weighted =
       sharpen->premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
-  const Way *way = weighted ? &sharpen->weighted : &sharpen->straight;
+  const Blurs *blurs = weighted ? &sharpen->weighted : &sharpen->straight;
 
   if (cf_rect_is_empty(rect))
     return "none";
   if (weighted && !sharpen->weighted_pays)
     return NULL;
 
-  const CfCpuPyramid *down = way->down;
-  const CfPyramidWay *samples = weighted ? &down->weighted : &down->straight;
+  const CfCpuPyramid *down = blurs->down;
+  const CfPyramidPath *samples = weighted ? &down->weighted : &down->straight;
   Strips strips = {.sharpen = sharpen,
-                   .way = way,
+                   .blurs = blurs,
                    .job = job,
                    .rect = rect,
                    .format = samples->lines == &cf_lines_fixed ? NULL : &samples->format,
@@ -262,14 +264,14 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
                    .first = rect.x0 * down->channels,
                    .count = (rect.x1 - rect.x0) * down->channels};
 
-  cf_cpu_pyramid_make_fine(way->down, job, weighted, rect.y0, rect.y1);
-  cf_cpu_pyramid_make_coarse(way->down, rect.y0, rect.y1);
+  cf_cpu_pyramid_make_fine(blurs->down, job, weighted, rect.y0, rect.y1);
+  cf_cpu_pyramid_make_coarse(blurs->down, rect.y0, rect.y1);
   cf_parallel_for(sharpen->threads, cf_divide_up(rect.y1 - rect.y0, STRIP_ROWS), 1, sharpen_strips,
                   &strips);
   return strips.format ? "pyramid-float" : "pyramid-fixed";
 }
 
-/* State */
+/* ---- State ---- */
 
 CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
@@ -290,10 +292,10 @@ void cf_cpu_sharpen_close(CfCpuSharpen *sharpen)
   if (!sharpen)
     return;
   for (int i = 0; i < 2; i++) {
-    const Way *way = i ? &sharpen->weighted : &sharpen->straight;
+    const Blurs *blurs = i ? &sharpen->weighted : &sharpen->straight;
 
-    cf_cpu_pyramid_close(way->down);
-    cf_cpu_pyramid_close(way->across);
+    cf_cpu_pyramid_close(blurs->down);
+    cf_cpu_pyramid_close(blurs->across);
   }
   free(sharpen->scratch.base);
   free(sharpen);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The local Laplacian filter on the CPU: which images of a picture are filtered, by what, and what
- * becomes of the colours.
+ * The local Laplacian filter on the CPU: which images of a picture are filtered, by which
+ * algorithm, and how the colours follow.
  */
 #include "llf.h"
 #include "plan/int_math.h"
@@ -16,7 +16,7 @@
 #include "cpu/llf/pixel_io.h"
 #include "cpu/llf/planes.h"
 
-/* Luma or red, green and blue have the first tables, chroma the second. */
+/* Tables [0] are for luma, or red, green and blue; tables [1] for chroma. */
 enum { TABLES = 2 };
 
 typedef struct {
@@ -28,25 +28,25 @@ typedef struct {
   CfLlfSamples samples[3];
   char name[24];
 
-  /* Of the methods fast and sampled. */
+  /* For the methods fast and sampled. */
   CfLlfTables tables[TABLES];
   CfBuffer table_memory;
   CfLlfPlanes *planes;
-  int groups; /* that `planes` has room for: 1, or more */
+  int groups; /* the number of groups that `planes` was opened for: 1, or more */
 
-  CfLlfExact *exact[TABLES]; /* of the method exact */
+  CfLlfExact *exact[TABLES]; /* for the method exact */
 } State;
 
-/* An image of the picture under way. */
+/* The context of CfLlfImage: one component of the picture that is being filtered. */
 typedef struct {
   const State *state;
   const CfJob *job;
   int component;
 } Image;
 
-/* --- samples --- */
+/* ---- Samples ---- */
 
-/* Codes of a component's samples x .. x + count - 1 in its row `y`. */
+/* Codes of samples x..x + count - 1 in row `y` of a component. */
 static void load_samples(const Image *image, int component, int y, int x, int count, float *code)
 {
   const int plane = image->state->component[component].plane;
@@ -55,8 +55,9 @@ static void load_samples(const Image *image, int component, int y, int x, int co
               code);
 }
 
-/* Samples x .. x + count - 1 of a component's row `y`: their codes, and `scale` times a difference.
- * The first component brings along what is none, such as alpha. */
+/* Stores samples x..x + count - 1 in row `y` of a component: codes plus `scale` times the
+ * differences. The first component also copies the channels that no component has, such as alpha.
+ */
 static void store_samples(const Image *image, int component, int y, int x, int count,
                           const float *code, double scale, const float *difference)
 {
@@ -68,7 +69,7 @@ static void store_samples(const Image *image, int component, int y, int x, int c
                (float)scale, difference);
 }
 
-/* --- one component as an image --- */
+/* ---- One component as an image ---- */
 
 static void load_component(const void *context, int y, float *code)
 {
@@ -78,7 +79,7 @@ static void load_component(const void *context, int y, float *code)
                code);
 }
 
-/* Luma intensities, or those of another component, of `count` pixels. */
+/* Intensities of `count` samples of a component, clamped to 0..1. */
 static void intensities(const State *state, int component, const float *code, int count,
                         float *before)
 {
@@ -88,7 +89,7 @@ static void intensities(const State *state, int component, const float *code, in
                      count, before);
 }
 
-/* What the filter adds eases off, with `protect`, in place. */
+/* With `protect`, reduces the filter's change in place (cf_llf_protected). */
 static void ease(const State *state, const float *before, const float *ceiling, int count,
                  float *difference)
 {
@@ -121,9 +122,9 @@ static void store_component(const void *context, int y, int rows, float *const c
     store_component_row(image, y + row, code[row], difference[row]);
 }
 
-/* --- luminance --- */
+/* ---- Luminance ---- */
 
-/* Chroma samples x .. x + count - 1 of row `y`, of luma that was `mean`. */
+/* Stores chroma samples x..x + count - 1 of row `y`; `mean` is their luma before the filter. */
 static void store_chroma_piece(const Image *image, int y, int x, int count, const float *mean,
                                float *follow)
 {
@@ -145,7 +146,7 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
   }
 }
 
-/* One row of the chroma planes, from the luma rows over it. */
+/* Stores row `y` of the chroma planes, which belongs to `rows` luma rows. */
 static void store_chroma_row(const Image *image, int y, int rows, float *const code[2],
                              float *const difference[2])
 {
@@ -244,14 +245,15 @@ static void store_rgb_luma(const void *context, int y, int rows, float *const co
     store_rgb_row(image, y + row, code[row], difference[row]);
 }
 
-/* --- parameters --- */
+/* ---- Parameters ---- */
 
 static bool is_rgb(const State *state)
 {
   return cf_format_info(state->video.format)->rgb;
 }
 
-/* Code values that index a table directly, 0 where there are too many or RGB makes luma of them. */
+/* The number of code values, where the tables are indexed by code; 0 where these are too many, or
+ * luma is computed from RGB. */
 static int table_codes(const State *state, const CfLlfParams *params)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
@@ -261,7 +263,7 @@ static int table_codes(const State *state, const CfLlfParams *params)
   return cf_max_code(format) + 1;
 }
 
-/* Whether chroma is an image of its own, with tables of its own. */
+/* Whether chroma is filtered as images of its own, which need tables of their own. */
 static bool filters_chroma(const State *state, const CfLlfParams *params)
 {
   return params->color_mode == CF_LLF_SEPARATE && !is_rgb(state) && state->components > 1;
@@ -274,7 +276,8 @@ static bool no_memory(const State *state, CfStatus *status)
                  state->video.height);
 }
 
-/* Scratch for `groups` groups; it holds no parameters, so more of it does no harm. */
+/* Makes sure of scratch for this many groups. Scratch holds no parameters, so more than needed is
+ * no harm. */
 static bool grow_planes(State *state, int groups)
 {
   CfLlfPlanes *planes;
@@ -399,9 +402,9 @@ static const char *algorithm(const void *opaque)
   return state->name;
 }
 
-/* --- a picture --- */
+/* ---- A picture ---- */
 
-/* The rows of a component's plane. */
+/* Copies rows of a component's plane. */
 static void copy_rows(void *context, int first, int end)
 {
   const Image *image = context;
@@ -412,7 +415,8 @@ static void copy_rows(void *context, int first, int end)
            cf_row_bytes(&image->state->video, plane));
 }
 
-/* Filters an image, or three as colour vectors; `count` components are made of it. */
+/* Filters one image, or three as colour vectors. `count` is the number of components that the image
+ * stands for; all of them are copied where there is nothing to filter. */
 static void filter_images(const State *state, Image *context, const CfLlfImage *image, int count)
 {
   const CfLlfComponent *size = &state->component[context->component];

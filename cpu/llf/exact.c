@@ -12,17 +12,17 @@
 #include "plan/int_math.h"
 #include "plan/llf_axis.h"
 
-/* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.
- * With straight lines between them the curve is off by 3e-5 where it bends most (alpha 0.25, sigma
- * 0.2, at the noise floor), far less elsewhere. */
+/* The least number of entries of the curve per difference of 1; rounded up so that the corner at
+ * sigma is an entry. With straight lines between entries the curve is off by 3e-5 where it bends
+ * most (alpha 0.25, sigma 0.2, at the noise floor), far less elsewhere. */
 #define LEAST_STEPS 4096
 #define MOST_STEPS  (LEAST_STEPS + 100)
 
-/* For gray, differences of -1..1; for colours, lengths of 0..sqrt (3). */
+/* Differences of -1..1 for gray, lengths of 0..sqrt (3) for colours. */
 #define ENTRIES (2 * MOST_STEPS + 4)
 
-/* The weights of one axis at one level: row i covers first[i] .. first[i] + width - 1, and after
- * those has weights of 0. */
+/* The weights of one axis at one level: row i covers first[i]..first[i] + width - 1, and is padded
+ * with weights of 0 to whole vectors. */
 typedef struct {
   int width, padded;
   int *first;
@@ -35,17 +35,17 @@ typedef struct {
 
 struct CfLlfExact {
   int channels, threads;
-  CfLlfCurveEntry entry[ENTRIES]; /* of the curve less the identity, r(d) - d */
+  CfLlfCurveEntry entry[ENTRIES]; /* of r(d) - d */
   CfLlfCurve curve;
   Weights across[CF_LLF_MAX_IMAGES], down[CF_LLF_MAX_IMAGES];
   float *intensity[CF_LLF_MAX_IMAGES][3];  /* G_l; [0] is the picture */
   float *difference[CF_LLF_MAX_IMAGES][3]; /* O_l - G_l, l >= 1 */
   size_t stride[CF_LLF_MAX_IMAGES];
   void *memory;
-  Worker worker[]; /* one for each thread */
+  Worker worker[]; /* one per thread */
 };
 
-/* The image under way. */
+/* The image that is being filtered. */
 typedef struct {
   CfLlfExact *exact;
   const CfLlfKernels *kernels;
@@ -54,9 +54,9 @@ typedef struct {
   float gain, bias; /* intensity = code * gain + bias */
 } Run;
 
-/* --- memory --- */
+/* ---- Memory ---- */
 
-/* What is laid out. */
+/* What lay_out() needs. */
 typedef struct {
   CfLlfExact *exact;
   int channels;
@@ -132,7 +132,7 @@ CfLlfExact *cf_llf_exact_open(int width, int height, int channels, int threads)
   if (!exact)
     return NULL;
   exact->threads = threads;
-  /* Rows are gathered in whole vectors: what follows them must be intensities, and weigh 0. */
+  /* Rows are gathered in whole vectors: padding reads valid intensities, and has weights of 0. */
   if (cf_llf_axis_open(&shape.across, pyramid->width, pyramid->images) &&
       cf_llf_axis_open(&shape.down, pyramid->height, pyramid->images))
     exact->memory = cf_laid_out(lay_out, &shape);
@@ -172,9 +172,9 @@ void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
     exact->entry[i].step = exact->entry[i + 1].value - exact->entry[i].value;
 }
 
-/* --- coefficients --- */
+/* ---- Coefficients ---- */
 
-/* What remapping adds to the Laplacian coefficient at (x, y). */
+/* The change that remapping makes to the Laplacian coefficient at (x, y). */
 static void coefficient(const Run *run, int level, int x, int y, double total[3])
 {
   const CfLlfExact *exact = run->exact;
@@ -206,7 +206,7 @@ static void coefficient(const Run *run, int level, int x, int y, double total[3]
   }
 }
 
-/* --- an image --- */
+/* ---- An image ---- */
 
 static float *intensity_row(const Run *run, int level, int channel, int y)
 {
@@ -254,7 +254,7 @@ static void store_pair(const Run *run, int channel, int pair, float *const diffe
   image->store(image->context, 2 * pair, rows, worker->code, difference);
 }
 
-/* Rows 2 pair and 2 pair + 1 of `level`. */
+/* Computes rows 2 pair and 2 pair + 1 of the differences of `level`. */
 static void finish_pair(const Run *run, int level, int pair)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
@@ -289,15 +289,15 @@ static void finish_pair(const Run *run, int level, int pair)
   }
 }
 
-/* A level of a picture, or a channel of it. */
+/* The context of a loop: a level, or a channel. */
 typedef struct {
   const Run *run;
   int number;
-} Part;
+} LoopContext;
 
 static void load_rows(void *context, int first, int end)
 {
-  const Part *channel = context;
+  const LoopContext *channel = context;
 
   for (int y = first; y < end; y++)
     load_row(channel->run, channel->number, y);
@@ -305,7 +305,7 @@ static void load_rows(void *context, int first, int end)
 
 static void finish_pairs(void *context, int first, int end)
 {
-  const Part *level = context;
+  const LoopContext *level = context;
 
   for (int pair = first; pair < end; pair++)
     finish_pair(level->run, level->number, pair);
@@ -323,7 +323,7 @@ void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double off
   const int top = pyramid->images - 1;
 
   for (int c = 0; c < exact->channels; c++) {
-    cf_parallel_evenly(exact->threads, pyramid->height[0], load_rows, &(Part){&run, c});
+    cf_parallel_evenly(exact->threads, pyramid->height[0], load_rows, &(LoopContext){&run, c});
     for (int level = 1; level <= top; level++)
       for (int y = 0; y < pyramid->height[level]; y++)
         reduce_row(&run, level, c, y);
@@ -332,5 +332,5 @@ void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double off
   }
   for (int level = top - 1; level >= 0; level--)
     cf_parallel_for(exact->threads, pyramid->height[level + 1], 1, finish_pairs,
-                    &(Part){&run, level});
+                    &(LoopContext){&run, level});
 }

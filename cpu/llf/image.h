@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One image to filter, as the algorithms see it: rows of code values, wherever they come from and
- * go to.
+ * One image to be filtered, as the algorithms see it: rows of code values, wherever they come from
+ * and go to. Both calls come from several threads at once.
  */
 #pragma once
 
 #include "plan/llf_plan.h"
 
 typedef struct {
-  const void *context; /* for the calls below, which come from several threads at once */
+  const void *context; /* for both calls */
 
-  /* Reads row `y` of code values into `code`, one a pixel, not rounded where they are computed from
-   * other components. */
+  /* Loads row `y` as code values, one per pixel; not rounded where they are computed from several
+   * components. */
   void (*load)(const void *context, int y, float *code);
 
-  /* Takes what the filter adds to the intensity of pixels, for `rows` (1 or 2) rows from the even
-   * row `y`, together with their code values as loaded. */
+  /* Stores `rows` (1 or 2) rows from the even row `y` on. `difference` is the filter's change, in
+   * intensities, which the call may overwrite; `code` has the code values as loaded. */
   void (*store)(const void *context, int y, int rows, float *const code[2],
                 float *const difference[2]);
 } CfLlfImage;

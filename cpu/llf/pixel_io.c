@@ -19,7 +19,7 @@ CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *componen
                         .max_code = (float)cf_max_code(format)};
 }
 
-/* Rows need no alignment beyond that of a sample. */
+/* Rows need no alignment beyond that of a byte. */
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
 
@@ -65,7 +65,7 @@ INLINE uint32_t rounded(float code, float max_code)
   return (uint32_t)(int)(inside + 0.5f);
 }
 
-/* `from` may be `to`, which compilers would look out for. */
+/* ivdep: `from` and `to` may be the same, for which compilers would add a run-time check. */
 #define STORE(name, Word)                                                                          \
   INLINE void name(const Word *from, Word *to, int shift, uint32_t others, float max_code,         \
                    int count, const float *restrict code, float scale,                             \
@@ -166,7 +166,7 @@ INLINE float magnitude(float value)
   return value < 0.0f ? -value : value;
 }
 
-/* The codes from the centre that follow luma. */
+/* The distance from the centre, in codes, up to which chroma follows luma. */
 INLINE float most_chroma(const CfLlfChroma *chroma, float mean)
 {
   return (float)CF_LLF_MAX_CHROMA * chroma->scale * (mean + (float)CF_LLF_GAIN_EPSILON);

@@ -1,379 +1,27 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/planes_memory.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The loops of the fast and the sampled filter, over tasks of rows (planes_rows.h).
+ */
+#include "cpu/common/parallel.h"
+#include "cpu/llf/planes_rows.h"
 #include "plan/int_math.h"
 
-#include <string.h>
-
-#include "cpu/common/parallel.h"
-#include "cpu/llf/pixel_io.h"
-
-/* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
- * loaded twice, and the less differs what threads have to do. */
+/* Rows of level 1 per task: even, at least 6. Smaller tasks load more rows of the picture twice;
+ * larger ones are shared out less evenly. */
 #define ROWS_A_TASK 8
 
-/* Images smaller than this are done by one thread: waking others takes longer. */
+/* Images with fewer pixels are filtered by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
 
-/* The image under way. */
+/* ---- Two levels in one loop ---- */
+
+/* A step that produces rows of level 1, and one that consumes them while they are still in a cache:
+ * level 2 on the way down, the picture on the way up. Either may be missing. */
 typedef struct {
-  CfLlfPlanes *planes;
-  const CfLlfTables *tables;
-  const CfLlfPyramid *pyramid;
-  const CfLlfWeights *weights;
-  const CfLlfImage *image;
-  const CfLlfGroup *group;
-  bool first_group, last_group;
-} Run;
-
-/* --- rows --- */
-
-static float *gaussian_row(const Run *run, int level, int y)
-{
-  return run->planes->gaussian[level] + (size_t)y * run->planes->stride[level];
-}
-
-static float *difference_row(const Run *run, int level, int y)
-{
-  return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
-}
-
-/* Of the moments of `level`, which its weights are made of: of its rows 2 y and 2 y + 1. */
-static float *moments_row(const Run *run, int level, int y)
-{
-  return run->planes->moments[level] + (size_t)y * run->planes->stride[level + 1];
-}
-
-static int16_t *component_row(const Run *run, int level, int y)
-{
-  return run->planes->component[level] +
-         (size_t)y * run->planes->stride[level] * (size_t)run->group->kernels->components;
-}
-
-/* Row `y` of the picture, loaded unless the thread still has it. */
-static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
-{
-  const CfLlfTables *tables = run->tables;
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int width = run->pyramid->width[0];
-  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
-  PictureRow *row = &worker->ring[y % RING];
-
-  if (row->y == y)
-    return row;
-  row->y = y;
-  run->image->load(run->image->context, y, row->code);
-  cf_llf_intensities(row->code, gain, bias, width, row->intensity);
-  if (tables->lookup == CF_LLF_DIRECT)
-    kernels->locate_codes(row->code, width, row->pair);
-  else
-    kernels->locate(row->intensity, width, (float)(tables->entries - 1), row->pair, row->fraction);
-  for (int i = 1; i <= 2; i++) {
-    const int before = cf_llf_mirrored(-i, width), after = cf_llf_mirrored(width - 1 + i, width);
-    row->pair[-i] = row->pair[before];
-    row->fraction[-i] = row->fraction[before];
-    row->pair[width - 1 + i] = row->pair[after];
-    row->fraction[width - 1 + i] = row->fraction[after];
-  }
-  return row;
-}
-
-static CfLlfPositions positions(const PictureRow *row)
-{
-  return (CfLlfPositions){row->pair, row->fraction};
-}
-
-static Worker *fresh_worker(const Run *run)
-{
-  Worker *worker = &run->planes->worker[cf_thread_index()];
-
-  for (int i = 0; i < RING; i++)
-    worker->ring[i].y = -1;
-  for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++)
-    worker->weight[i / WEIGHTS][i % WEIGHTS].y = -1;
-  return worker;
-}
-
-/* --- down --- */
-
-/* Row `y` of the Gaussian level `fine` + 1, and of level `fine`'s moments, from five rows. */
-static void reduce_image(const Run *run, Worker *worker, int fine, int y,
-                         const float *const from[5])
-{
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int width = run->pyramid->width[fine];
-
-  kernels->reduce_image(from, width, worker->scratch, gaussian_row(run, fine + 1, y));
-  if (fine < run->weights->levels)
-    kernels->moments(from + 2, width, worker->scratch, moments_row(run, fine, y));
-}
-
-/* Rows `from` .. `to` - 1 of level 1, from the picture. */
-static void analyse_rows(const Run *run, Worker *worker, int from, int to)
-{
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int height = run->pyramid->height[0];
-
-  for (int y = from; y < to; y++) {
-    CfLlfPositions at[5];
-    const float *intensity[5];
-
-    for (int i = 0; i < 5; i++) {
-      const PictureRow *row = picture_row(run, worker, cf_llf_mirrored(2 * y + i - 2, height));
-      at[i] = positions(row);
-      intensity[i] = row->intensity;
-    }
-    kernels->analyse[run->tables->lookup](run->group->basis, at, run->pyramid->width[1],
-                                          component_row(run, 1, y));
-    if (run->first_group)
-      reduce_image(run, worker, 0, y, intensity);
-  }
-}
-
-/* Row `y` of `level`, from the level before. */
-static void reduce_row(const Run *run, Worker *worker, int level, int y)
-{
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int fine_width = run->pyramid->width[level - 1];
-  const int fine_height = run->pyramid->height[level - 1];
-  const int16_t *components[5];
-  const float *gaussian[5];
-
-  for (int i = 0; i < 5; i++) {
-    const int row = cf_llf_mirrored(2 * y + i - 2, fine_height);
-    components[i] = component_row(run, level - 1, row);
-    gaussian[i] = gaussian_row(run, level - 1, row);
-  }
-  kernels->reduce(components, fine_width, component_row(run, level, y));
-  if (run->first_group)
-    reduce_image(run, worker, level - 1, y, gaussian);
-}
-
-static void reduce_rows(const Run *run, Worker *worker, int from, int to)
-{
-  for (int y = from; y < to; y++)
-    reduce_row(run, worker, 2, y);
-}
-
-/* --- weights --- */
-
-static int clamped(int i, int last)
-{
-  return i < 0 ? 0 : i < last ? i : last;
-}
-
-static void add_row(int width, float factor, const float *restrict from, float *restrict to)
-{
-  for (int x = 0; x < width; x++)
-    to[x] += factor * from[x];
-}
-
-/* Laplacian coefficients of the input in rows 2 pair and 2 pair + 1 of `level`. */
-static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
-                           float *const laplacian[2])
-{
-  const int height = run->pyramid->height[level], coarse_height = run->pyramid->height[level + 1];
-  const float *own[2], *coarse[3];
-
-  for (int row = 0; row < 2; row++) {
-    const int y = 2 * pair + row < height ? 2 * pair + row : height - 1;
-
-    own[row] = level > 0 ? gaussian_row(run, level, y) : picture_row(run, worker, y)->intensity;
-  }
-  for (int i = 0; i < 3; i++)
-    coarse[i] = gaussian_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
-  run->group->kernels->laplacian(coarse, run->pyramid->width[level], worker->scratch, own,
-                                 laplacian);
-}
-
-/* Row `y` of the weights of `level`, a row of blocks, made unless the thread still has it. */
-static const float *weight_row(const Run *run, Worker *worker, int level, int y)
-{
-  const CfLlfWeights *weights = run->weights;
-  const int blocks = cf_llf_weight_blocks(run->pyramid->height[level]);
-  const int last = run->pyramid->height[level + 1] - 1;
-  WeightRow *row = &worker->weight[level][y % WEIGHTS];
-  const float *moments[3][2];
-
-  if (row->y == y)
-    return row->row;
-  for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 2; k++)
-      moments[i][k] =
-          moments_row(run, level, clamped(2 * clamped(y + i - 1, blocks - 1) + k, last));
-  run->group->kernels->weights(moments, cf_llf_weight_blocks(run->pyramid->width[level]),
-                               (float)weights->slope, (float)weights->offset,
-                               (float)weights->share[level], worker->scratch, row->row);
-  row->y = y;
-  return row->row;
-}
-
-/* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
-static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
-                       float *const difference[2])
-{
-  /* The upper cell of a block is between it and the one above, the lower one between it and the one
-   * below. */
-  const float part = pair % 2 == 0 ? 0.75f : 0.25f;
-  const int width = run->pyramid->width[level];
-  const int last = cf_llf_weight_blocks(run->pyramid->height[level]) - 1;
-  const float linear = (float)run->tables->linear;
-  const float *weight[2];
-
-  if (linear != 0.0f) {
-    laplacian_pair(run, worker, level, pair, worker->sum);
-    for (int row = 0; row < 2; row++)
-      add_row(width, linear, worker->sum[row], difference[row]);
-  }
-  for (int i = 0; i < 2; i++)
-    weight[i] = weight_row(run, worker, level, clamped((pair + 1) / 2 - 1 + i, last));
-  run->group->kernels->multiply_weights(weight, part, width, worker->scratch, difference);
-}
-
-/* The first level without weights, and a last level of which there is a share: row `y`, collapsed.
- */
-static void settle_row(const Run *run, int level, int y, float *difference)
-{
-  const CfLlfPyramid *pyramid = run->pyramid;
-  const int top = pyramid->images - 1;
-  const bool shared = level == top - 1 && level >= run->weights->levels;
-  const float linear = (float)run->tables->linear;
-  const float share = shared ? (float)pyramid->last_share : 1.0f;
-  float gaussian = (share - 1.0f) * linear;
-
-  if (level > 0 && level == run->weights->levels)
-    gaussian += linear;
-  if (share < 1.0f)
-    for (int x = 0; x < pyramid->width[level]; x++)
-      difference[x] *= share;
-  if (gaussian != 0.0f)
-    add_row(pyramid->width[level], gaussian, gaussian_row(run, level, y), difference);
-}
-
-static void start_difference(const Run *run, int y)
-{
-  const int top = run->pyramid->images - 1;
-  float *difference = difference_row(run, top, y);
-
-  memset(difference, 0, (size_t)run->pyramid->width[top] * sizeof *difference);
-  if (run->weights->levels < top)
-    add_row(run->pyramid->width[top], (float)-run->tables->linear, gaussian_row(run, top, y),
-            difference);
-}
-
-/* --- up --- */
-
-/* The positions of row `y` of `level` >= 1 among the weights, in a row of the worker's. */
-static CfLlfPositions level_positions(const Run *run, Worker *worker, int level, int y, int row)
-{
-  const int width = run->pyramid->width[level];
-  const float last = (float)(run->tables->nodes - 1);
-  uint16_t *pair = worker->pair[row];
-  float *fraction = worker->fraction[row];
-
-  run->group->kernels->locate(gaussian_row(run, level, y), width, last, pair, fraction);
-  pair[width] = pair[width - 1];
-  fraction[width] = fraction[width - 1];
-  return (CfLlfPositions){pair, fraction};
-}
-
-/* The weighted sums of the group for rows 2 pair and 2 pair + 1. */
-static void combine_pair(const Run *run, Worker *worker, int level, int pair, float *const sum[2])
-{
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int coarse_height = run->pyramid->height[level + 1];
-  CfLlfPositions at[2];
-  const int16_t *self[2], *coarse[3];
-
-  for (int i = 0; i < 3; i++)
-    coarse[i] = component_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
-  for (int row = 0; row < 2; row++) {
-    /* Where there is no second row, the first stands in; its sums are thrown away. */
-    const int y = 2 * pair + (2 * pair + row < run->pyramid->height[level] ? row : 0);
-
-    if (level == 0) {
-      at[row] = positions(picture_row(run, worker, y));
-    } else {
-      at[row] = level_positions(run, worker, level, y, row);
-      self[row] = component_row(run, level, y);
-    }
-  }
-  if (level == 0)
-    kernels->combine_picture[run->tables->lookup](
-        run->group->picture_weight, run->tables->keeps_own_terms ? run->group->basis : NULL, at,
-        coarse, run->pyramid->width[0], sum);
-  else
-    kernels->combine(run->group->weight, at, self, coarse, run->pyramid->width[level], sum);
-}
-
-static void store_pair(const Run *run, Worker *worker, int pair, float *const difference[2])
-{
-  const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
-  float *code[2] = {NULL, NULL};
-
-  for (int row = 0; row < rows; row++) {
-    const PictureRow *picture = picture_row(run, worker, 2 * pair + row);
-    code[row] = picture->code;
-    if (run->tables->linear != 0.0 && run->weights->levels == 0)
-      add_row(run->pyramid->width[0], (float)run->tables->linear, picture->intensity,
-              difference[row]);
-  }
-  run->image->store(run->image->context, 2 * pair, rows, code, difference);
-}
-
-/* Rows 2 pair and 2 pair + 1 of `level`: adds the group to their differences and, with the last
- * group, completes them. */
-static void finish_pair(const Run *run, Worker *worker, int level, int pair)
-{
-  const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
-  float *difference[2], *const *sum = run->first_group ? difference : worker->sum;
-  const float *coarse[3];
-
-  for (int row = 0; row < 2; row++) {
-    const bool inside = 2 * pair + row < run->pyramid->height[level];
-    difference[row] = run->planes->difference[level] && inside
-                          ? difference_row(run, level, 2 * pair + row)
-                          : worker->difference[row];
-  }
-  combine_pair(run, worker, level, pair, sum);
-  for (int row = 0; row < 2 && !run->first_group; row++)
-    add_row(width, 1.0f, sum[row], difference[row]);
-  if (!run->last_group)
-    return;
-  if (level < run->weights->levels)
-    weigh_pair(run, worker, level, pair, difference);
-  for (int i = 0; i < 3; i++)
-    coarse[i] = difference_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
-  run->group->kernels->add_expanded(coarse, width, worker->scratch, difference);
-  if (level == 0)
-    store_pair(run, worker, pair, difference);
-  for (int row = 0; row < 2 && level > 0; row++) {
-    if (2 * pair + row < run->pyramid->height[level])
-      settle_row(run, level, 2 * pair + row, difference[row]);
-  }
-}
-
-/* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
-static void finish_rows(const Run *run, Worker *worker, int from, int to)
-{
-  for (int pair = from / 2; pair < (to + 1) / 2; pair++)
-    finish_pair(run, worker, 1, pair);
-}
-
-static void finish_picture_pairs(const Run *run, Worker *worker, int from, int to)
-{
-  for (int pair = from; pair < to; pair++)
-    finish_pair(run, worker, 0, pair);
-}
-
-/* --- two steps at once --- */
-
-/* Rows of level 1, and what is made of them while they still are in a cache: level 2 on the way
- * down, the picture on the way up. Either may be missing. */
-typedef struct {
-  void (*make)(const Run *run, Worker *worker, int from, int to);
-  void (*use)(const Run *run, Worker *worker, int from, int to);
-  int step, reach; /* what is made of rows reads step * i - reach .. step * i + reach */
-  int results;     /* i = 0 .. results - 1 */
+  void (*produce)(const Run *run, Worker *worker, int from, int to);
+  void (*consume)(const Run *run, Worker *worker, int from, int to);
+  int step, reach; /* result i of `consume` reads rows step * i - reach .. step * i + reach */
+  int results;     /* results of `consume`: i = 0..results - 1 */
 } Steps;
 
 static int tasks(const Run *run)
@@ -381,8 +29,8 @@ static int tasks(const Run *run)
   return (run->pyramid->height[1] + ROWS_A_TASK - 1) / ROWS_A_TASK;
 }
 
-/* The first result that reads no row of the task before, and the first that reads one of the next.
- */
+/* The first result that reads no row of the task before; end_of_own() is the first that reads a row
+ * of the task after. */
 static int first_own(const Steps *steps, int task)
 {
   return task == 0 ? 0 : (task * ROWS_A_TASK + steps->reach + steps->step - 1) / steps->step;
@@ -395,27 +43,28 @@ static int end_of_own(const Run *run, const Steps *steps, int task)
   return task == tasks(run) - 1 || own > steps->results ? steps->results : own;
 }
 
-/* Whether the task on the other side of the border behind `task` has ended already. */
-static bool is_second(const Run *run, int task)
+/* Whether the other task at the border between `task` and the next has ended before this one. The
+ * atomic makes the rows of that task visible to this one (release/acquire). */
+static bool is_later(const Run *run, int task)
 {
   return atomic_fetch_add(&run->planes->sides[task], 1) == 1;
 }
 
-/* The later of two neighbours makes what reads rows of both. */
+/* Results that read rows of two tasks are computed by the one that ends later: no thread waits. */
 static void run_task(const Run *run, const Steps *steps, int task)
 {
-  Worker *worker = fresh_worker(run);
+  Worker *worker = cf_llf_start_worker(run);
   const int from = task * ROWS_A_TASK, to = from + ROWS_A_TASK, end = run->pyramid->height[1];
 
-  if (steps->make)
-    steps->make(run, worker, from, cf_min(to, end));
-  if (!steps->use)
+  if (steps->produce)
+    steps->produce(run, worker, from, cf_min(to, end));
+  if (!steps->consume)
     return;
-  steps->use(run, worker, first_own(steps, task), end_of_own(run, steps, task));
-  if (task > 0 && is_second(run, task - 1))
-    steps->use(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
-  if (task < tasks(run) - 1 && is_second(run, task))
-    steps->use(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
+  steps->consume(run, worker, first_own(steps, task), end_of_own(run, steps, task));
+  if (task > 0 && is_later(run, task - 1))
+    steps->consume(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
+  if (task < tasks(run) - 1 && is_later(run, task))
+    steps->consume(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
 }
 
 static int threads_for(const Run *run, int level)
@@ -425,44 +74,63 @@ static int threads_for(const Run *run, int level)
   return pyramid->width[level] * pyramid->height[level] < SERIAL_PIXELS ? 1 : run->planes->threads;
 }
 
-/* What a loop is about: the steps of a run, or a level. */
+/* The context of a loop: over the tasks of `steps`, or over the rows of `level`. */
 typedef struct {
   const Run *run;
   const Steps *steps;
   int level;
-} Part;
+} LoopContext;
 
 static void run_tasks(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *loop = context;
 
   for (int task = first; task < end; task++)
-    run_task(part->run, part->steps, task);
+    run_task(loop->run, loop->steps, task);
 }
 
 static void run_steps(const Run *run, const Steps *steps)
 {
   for (int task = 0; task < tasks(run); task++)
     atomic_store(&run->planes->sides[task], 0);
-  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(Part){run, steps, 0});
+  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(LoopContext){run, steps, 0});
 }
 
-/* --- an image --- */
+/* ---- An image ---- */
+
+static void reduce_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int y = from; y < to; y++)
+    cf_llf_reduce_row(run, worker, 2, y);
+}
+
+/* Computes rows from..to - 1 of the differences of level 1; `from` is even. */
+static void finish_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from / 2; pair < (to + 1) / 2; pair++)
+    cf_llf_finish_pair(run, worker, 1, pair);
+}
+
+static void finish_picture_pairs(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from; pair < to; pair++)
+    cf_llf_finish_pair(run, worker, 0, pair);
+}
 
 static void reduce_level(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *loop = context;
 
   for (int y = first; y < end; y++)
-    reduce_row(part->run, &part->run->planes->worker[cf_thread_index()], part->level, y);
+    cf_llf_reduce_row(loop->run, &loop->run->planes->worker[cf_thread_index()], loop->level, y);
 }
 
-static void down(const Run *run)
+static void reduce_pyramids(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const bool more = pyramid->images > 2;
-  const Steps steps = {.make = analyse_rows,
-                       .use = more ? reduce_rows : NULL,
+  const Steps steps = {.produce = cf_llf_analyse_rows,
+                       .consume = more ? reduce_rows : NULL,
                        .step = 2,
                        .reach = 2,
                        .results = more ? pyramid->height[2] : 0};
@@ -470,32 +138,32 @@ static void down(const Run *run)
   run_steps(run, &steps);
   for (int level = 3; level < pyramid->images; level++)
     cf_parallel_evenly(threads_for(run, level - 1), pyramid->height[level], reduce_level,
-                       &(Part){run, NULL, level});
+                       &(LoopContext){run, NULL, level});
 }
 
 static void finish_level(void *context, int first, int end)
 {
-  const Part *part = context;
+  const LoopContext *loop = context;
 
   for (int pair = first; pair < end; pair++)
-    finish_pair(part->run, fresh_worker(part->run), part->level, pair);
+    cf_llf_finish_pair(loop->run, cf_llf_start_worker(loop->run), loop->level, pair);
 }
 
-static void up(const Run *run)
+static void collapse_pyramid(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const int top = pyramid->images - 1;
-  const Steps steps = {.make = top > 1 ? finish_rows : NULL,
-                       .use = finish_picture_pairs,
+  const Steps steps = {.produce = top > 1 ? finish_rows : NULL,
+                       .consume = finish_picture_pairs,
                        .step = 1,
                        .reach = 1,
                        .results = pyramid->height[1]};
 
   for (int y = 0; y < pyramid->height[top]; y++)
-    start_difference(run, y);
+    cf_llf_start_difference(run, y);
   for (int level = top - 1; level > 1; level--)
     cf_parallel_for(threads_for(run, level), pyramid->height[level + 1], 8, finish_level,
-                    &(Part){run, NULL, level});
+                    &(LoopContext){run, NULL, level});
   run_steps(run, &steps);
 }
 
@@ -509,7 +177,7 @@ void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfL
     run.group = &tables->group[group];
     run.first_group = group == 0;
     run.last_group = group == tables->groups - 1;
-    down(&run);
-    up(&run);
+    reduce_pyramids(&run);
+    collapse_pyramid(&run);
   }
 }

@@ -5,7 +5,7 @@
 
 #include "cpu/common/memory.h"
 
-/* A row of the picture, that begins after `margin` samples. */
+/* A row of the picture that starts after `margin` samples. */
 static float *take_row(CfArena *arena, const CfLlfPlanes *planes, int margin)
 {
   float *row = cf_arena_take(arena, planes->row * sizeof *row);
@@ -73,7 +73,8 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
   planes->pyramid = cf_llf_full_pyramid(width, height);
   planes->groups = groups;
   planes->row = padded(width) + 2 * CF_LLF_MARGIN;
-  /* Samples beyond the width take part in sums that nobody reads: zeros keep them tame. */
+  /* Zeroed: samples beyond the width take part in sums that nobody reads, where stale bytes could
+   * be slow denormal numbers. */
   planes->memory = cf_laid_out(lay_out, planes);
   if (planes->memory)
     return planes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the fast and the sampled filter keep in memory: planes of all levels, and rows a thread.
+ * What the fast and the sampled filter keep in memory: planes of all levels, and rows per thread.
  */
 #pragma once
 
@@ -8,17 +8,17 @@
 
 #include "cpu/llf/planes.h"
 
-/* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
+/* Rows of the picture that a thread keeps, at y modulo RING; a row of level 1 reads five. */
 #define RING 8
 
-/* A row of the picture; positions have margins. */
+/* A row of the picture. `pair` and `fraction` are CfLlfPositions, with margins of two pixels. */
 typedef struct {
-  int y;
+  int y; /* -1: empty */
   float *code, *intensity, *fraction;
   uint16_t *pair;
 } PictureRow;
 
-/* Rows of weights that a thread keeps of a level: two for a pair of rows, slot = y modulo this. */
+/* Rows of weights that a thread keeps per level, at y modulo WEIGHTS; a pair of rows reads two. */
 #define WEIGHTS 2
 
 typedef struct {
@@ -26,28 +26,29 @@ typedef struct {
   float *row;
 } WeightRow;
 
-/* What a thread works with. */
+/* The scratch of one thread. */
 typedef struct {
-  PictureRow ring[RING];
-  float *fraction[2];
-  uint16_t *pair[2];
-  float *sum[2], *difference[2], *scratch;
-  WeightRow weight[CF_LLF_WEIGHTED_LEVELS][WEIGHTS];
+  PictureRow ring[RING]; /* the last rows of the picture */
+  float *fraction[2];    /* positions in the tables of weights, of a pair of rows */
+  uint16_t *pair[2];     /* likewise */
+  float *sum[2], *difference[2], *scratch;           /* pairs of rows; one row */
+  WeightRow weight[CF_LLF_WEIGHTED_LEVELS][WEIGHTS]; /* the last rows of weights */
 } Worker;
 
 struct CfLlfPlanes {
-  int threads, groups;
+  int threads, groups;  /* groups: 1, or more than one */
   CfLlfPyramid pyramid; /* at full depth */
-  size_t row;           /* samples of a row of the picture with both margins */
+  size_t row;           /* samples of a row of the picture, both margins included */
   void *memory;
-  atomic_int *sides; /* of each border between two tasks */
+  atomic_int *sides; /* per border between two tasks: how many of these have ended */
 
-  /* By level; [0] exists for `difference` alone, and only where there are several groups. */
+  /* Per level. The picture, [0], has `difference` only, and that only where there may be several
+   * groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES];   /* D_l of plan/llf_plan.h */
+  float *difference[CF_LLF_MAX_IMAGES];   /* D_l or E_l of plan/llf_plan.h */
   size_t stride[CF_LLF_MAX_IMAGES];       /* pixels */
-  float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l, a row for two of its own */
+  float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l: a row for two rows of the level */
 
-  Worker worker[]; /* one for each thread */
+  Worker worker[]; /* one per thread */
 };

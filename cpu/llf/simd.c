@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Compiled once for each instruction set and number of components, CF_LLF_COMPONENTS, with
- * CF_LLF_BUILD naming both.
+ * Compiled once per instruction set and per number of components, CF_LLF_COMPONENTS; CF_LLF_BUILD
+ * names both.
  */
 #include "cpu/llf/simd_rows.h"
 
-/* A pixel's components. */
+/* The components of a pixel. */
 typedef struct {
   Vector part[COMPONENTS / LANES];
 } Pixel;
 
 #define EACH_PART(i) _Pragma("GCC unroll 4") for (int i = 0; i < COMPONENTS / LANES; i++)
 
-/* --- component planes --- */
+/* ---- Component planes ---- */
 
 INLINE Vector look_up(const float *table, CfLlfLookup lookup, CfLlfPositions at, int x, int part)
 {
@@ -22,16 +22,16 @@ INLINE Vector look_up(const float *table, CfLlfLookup lookup, CfLlfPositions at,
   return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + COMPONENTS) - here);
 }
 
-/* Filters leave out a factor, which results are multiplied by at the end: that of the outermost tap
- * where there are several, so that these need no multiplication. What is left are whole numbers: of
- * planes all sums are exact. */
+/* The filters below are scaled by 1 / their outermost tap where there are several taps, so that
+ * this one needs no multiplication; results are multiplied by the missing factor at the end. The
+ * other scaled taps are integers, so that all sums over planes are exact. */
 #define SIDE_OF_EDGE   (float)(CF_LLF_TAP_SIDE / CF_LLF_TAP_EDGE)
 #define CENTRE_OF_EDGE (float)(CF_LLF_TAP_CENTRE / CF_LLF_TAP_EDGE)
 #define REDUCED        (float)(CF_LLF_TAP_EDGE * CF_LLF_TAP_EDGE)
 #define EVEN           (2.0 * CF_LLF_TAP_EDGE)
 #define ODD            (2.0 * CF_LLF_TAP_SIDE)
 
-/* Less REDUCED, of both directions. */
+/* One direction of reduce; both directions together lack the factor REDUCED. */
 INLINE Vector five_taps(Vector a, Vector b, Vector c, Vector d, Vector e)
 {
   return CENTRE_OF_EDGE * c + (SIDE_OF_EDGE * (b + d) + (a + e));
@@ -96,11 +96,11 @@ INLINE void analyse_row(const float *basis, CfLlfLookup lookup, const CfLlfPosit
   }
 }
 
-/* Bytes ahead of rows of components that are fetched into the second-level cache, which holds less
- * than all of them: the processor does not foresee them in time. */
+/* Distance, in bytes, of prefetches into the second-level cache in rows of components, which that
+ * cache cannot hold in full: the hardware prefetcher is late for them. */
 #define FETCH_AHEAD 2048
 
-/* Of two pixels, 32 or 64 bytes. */
+/* Prefetches for two pixels, 32 or 64 bytes. */
 INLINE void fetch_ahead(const int16_t *row, int x)
 {
   __builtin_prefetch((const char *)row + (size_t)x * COMPONENTS * sizeof *row + FETCH_AHEAD, 0, 2);
@@ -131,13 +131,13 @@ typedef struct {
   Pixel row[2];
 } Column;
 
-/* Less EVEN. */
+/* Lacks the factor EVEN. */
 INLINE Vector expand_even(Vector before, Vector here, Vector after)
 {
   return CENTRE_OF_EDGE * here + (before + after);
 }
 
-/* Less ODD. */
+/* Lacks the factor ODD. */
 INLINE Vector expand_odd(Vector here, Vector after)
 {
   return here + after;
@@ -159,15 +159,15 @@ INLINE Column expand_column(const int16_t *const coarse[3], int x)
   return column;
 }
 
-/* What the pixels' own terms are. */
+/* Where a pixel's own terms come from. */
 typedef struct {
   enum { NO_SELF, SELF_IN_PLANE, SELF_IN_TABLE } kind;
   const int16_t *row[2];
   const float *basis;
 } Self;
 
-/* Adds to `sum` the product of weights and Laplacian of the pixel at x, which is its own less
- * `factor` times `expanded`; without its own, less `expanded`. */
+/* Adds to `sum` the weights times the Laplacian of the pixel at x: its own terms less `factor`
+ * times `expanded`; without own terms, less `expanded`. */
 INLINE Vector weigh(const float *weight, CfLlfLookup lookup, CfLlfPositions at, const Self *self,
                     int row, int x, int part, const float factor, Vector expanded, Vector sum)
 {
@@ -181,7 +181,7 @@ INLINE Vector weigh(const float *weight, CfLlfLookup lookup, CfLlfPositions at, 
     own = load_shorts(self->row[row] + (size_t)x * COMPONENTS + part * LANES);
     break;
   default:
-    /* Rounded as in the planes, so that areas of one value come out as 0. */
+    /* Rounded as in planes, so that areas of one value give 0. */
     own = look_up(self->basis, lookup, at, x, part);
     if (lookup == CF_LLF_BETWEEN)
       own = own + ROUNDER - ROUNDER;
@@ -202,7 +202,7 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, const CfLlfPos
   for (int x = 0; x < coarse_width; x++) {
     const Column after = expand_column(coarse, x + 1 < coarse_width ? x + 1 : coarse_width - 1);
     Vector total[2][2] = {{{0}}};
-    Four sums;
+    Float4 sums;
 
     fetch_ahead(coarse[2], x);
     for (int row = 0; row < 2 && self->kind == SELF_IN_PLANE; row++)
@@ -221,7 +221,7 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, const CfLlfPos
     }
     sums = sum_lanes(total[0][0], total[0][1], total[1][0], total[1][1]);
     if (self->kind == NO_SELF)
-      sums *= (Four){factor[0][0], factor[0][1], factor[1][0], factor[1][1]};
+      sums *= (Float4){factor[0][0], factor[0][1], factor[1][0], factor[1][1]};
     memcpy(sum[0] + 2 * x, &sums, 8);
     memcpy(sum[1] + 2 * x, (const char *)&sums + 8, 8);
     before = here;
@@ -229,7 +229,7 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, const CfLlfPos
   }
 }
 
-/* At level 0, with the pixels' own terms unless `basis` is NULL. */
+/* Level 0, with the pixels' own terms unless `basis` is NULL. */
 INLINE void combine_picture(const float *weight, const float *basis, CfLlfLookup lookup,
                             const CfLlfPositions at[2], const int16_t *const coarse[3], int width,
                             float *const sum[2])
@@ -242,11 +242,10 @@ INLINE void combine_picture(const float *weight, const float *basis, CfLlfLookup
     combine_rows(weight, lookup, at, &none, coarse, width, sum);
 }
 
-/* --- neighbourhoods --- */
+/* ---- Neighbourhoods ---- */
 
-/* The curve at `place`, in entries. Compilers do not gather by themselves unless told the
- * processor.
- */
+/* The curve at `place`, in entries. By intrinsics: compilers vectorise such look-ups only when
+ * tuned for a processor. */
 INLINE Vector curve_at(const CfLlfCurve *curve, Vector place)
 {
   const Integers entry = __builtin_convertvector(place, Integers);
@@ -305,7 +304,7 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
     const Vector length =
         square_root(difference[0] * difference[0] + difference[1] * difference[1] +
                     difference[2] * difference[2]);
-    /* Where the length is 0 so are the differences. */
+    /* A length of 0 divides differences of 0. */
     const Vector factor = curve_at(curve, length * curve->steps + curve->zero) / (length + 1e-20f);
     const Vector from_reduced = load(reduced + k) * factor;
     const Vector from_expanded = load(expanded + k) * factor;
@@ -319,7 +318,7 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
     sum[i] = add_lanes(sums[i]);
 }
 
-/* --- the table --- */
+/* ---- The table of kernels ---- */
 
 static void analyse_direct(const float *basis, const CfLlfPositions fine[5], int coarse_width,
                            int16_t *coarse)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The inner loops over rows of one value a pixel: part of simd.c.
+ * Inner loops over rows with one value per pixel: part of simd.c.
  */
 #pragma once
 
 #include "cpu/llf/simd.h"
 #include "cpu/llf/simd_vectors.h"
 
-/* --- pixels --- */
+/* ---- Pixels ---- */
 
 static void locate_codes(const float *restrict code, int width, uint16_t *restrict pair)
 {
@@ -21,7 +21,7 @@ static void locate(const float *restrict value, int width, float last, uint16_t 
   for (int x = 0; x < width; x++) {
     const float position = value[x] * last;
     const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
-    /* The last entry is reached from the one before it, so that its successor is never read. */
+    /* The last entry is reached from the one before, so that no entry after it is read. */
     const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
     pair[x] = (uint16_t)(entry * (COMPONENTS / 2));
     fraction[x] = inside - (float)entry;
@@ -32,7 +32,7 @@ static void locate(const float *restrict value, int width, float last, uint16_t 
 INLINE Vector shoulder(Vector value, Vector unit, Vector room)
 {
   const Vector limited = value * unit, squared = limited * limited, room_squared = room * room;
-  /* No number is so small that it counts beside a code. */
+  /* Avoids 0 / 0; far too small to matter for a code. */
   const Vector sum = room_squared * room_squared + (squared * squared + 1e-30f);
   const Vector root = rough_reciprocal_root(sum);
 
@@ -78,7 +78,7 @@ static void ease_follow(const float *unit, const float *room, int count, float *
   }
 }
 
-/* --- the pyramid's operators --- */
+/* ---- The operators of the pyramid ---- */
 
 static void reduce_image(const float *const fine[5], int fine_width, float *scratch,
                          float *restrict coarse)
@@ -101,7 +101,7 @@ static void reduce_image(const float *const fine[5], int fine_width, float *scra
                 (float)CF_LLF_TAP_EDGE * (column[2 * x - 2] + column[2 * x + 2]);
 }
 
-/* What becomes of a row's values and the expanded ones. */
+/* How a row is combined with the expansion. */
 typedef enum { ADD, SUBTRACT } Operation;
 
 INLINE float operate(Operation operation, float value, float expanded)
@@ -109,7 +109,7 @@ INLINE float operate(Operation operation, float value, float expanded)
   return operation == ADD ? value + expanded : value - expanded;
 }
 
-/* `from` is used by SUBTRACT alone: ADD is to `to`. */
+/* `from` is read by SUBTRACT only; ADD adds to `to`. */
 INLINE void operate_row(Operation operation, const float *restrict column, int width,
                         const float *restrict from, float *restrict to)
 {
@@ -161,9 +161,9 @@ static void laplacian(const float *const coarse[3], int width, float *scratch,
   operate_expanded(SUBTRACT, coarse, width, scratch, own, to);
 }
 
-/* --- weights --- */
+/* ---- Weights ---- */
 
-/* Means across of pairs of cells; a last one counts twice. */
+/* Means of pairs of cells along a row; the last cell is repeated. */
 INLINE void block_means(float *restrict cell, int cells, int blocks, float *restrict mean)
 {
   cell[cells] = cell[cells - 1];
@@ -171,7 +171,7 @@ INLINE void block_means(float *restrict cell, int cells, int blocks, float *rest
     mean[x] = 0.5f * (cell[2 * x] + cell[2 * x + 1]);
 }
 
-static void moments(const float *const fine[2], int width, float *scratch, float *made)
+static void moments(const float *const fine[2], int width, float *scratch, float *result)
 {
   const float *restrict above = fine[0], *restrict below = fine[1];
   const int cells = (width + 1) / 2, blocks = cf_llf_weight_blocks(width);
@@ -190,19 +190,20 @@ static void moments(const float *const fine[2], int width, float *scratch, float
     cell[cells - 1] = 0.5f * (a + c);
     square[cells - 1] = 0.5f * (a * a + c * c);
   }
-  block_means(cell, cells, blocks, made);
-  block_means(square, cells, blocks, made + blocks);
+  block_means(cell, cells, blocks, result);
+  block_means(square, cells, blocks, result + blocks);
 }
 
-/* Of a row of blocks' moments and those above and below, as two rows of cells each. */
-INLINE Vector down(const float *const rows[3][2], int x)
+/* Smooths moments vertically: over the rows of blocks above, at and below, each given as two rows
+ * of cells. */
+INLINE Vector smooth_down(const float *const rows[3][2], int x)
 {
   return 0.4375f * (load(rows[1][0] + x) + load(rows[1][1] + x)) +
          0.03125f * (load(rows[0][0] + x) + load(rows[0][1] + x) +
                      (load(rows[2][0] + x) + load(rows[2][1] + x)));
 }
 
-INLINE Vector across(const float *column)
+INLINE Vector smooth_across(const float *column)
 {
   return 0.0625f * (load(column - 1) + load(column + 1)) + 0.875f * load(column);
 }
@@ -216,20 +217,20 @@ static void weights(const float *const moments[3][2], int blocks, float slope, f
 
   for (int i = 0; i < 2; i++) {
     for (int x = 0; x < blocks; x += LANES) {
-      const Vector made = down(moments, i * blocks + x);
+      const Vector result = smooth_down(moments, i * blocks + x);
 
-      memcpy(column[i] + x, &made, sizeof made);
+      memcpy(column[i] + x, &result, sizeof result);
     }
     column[i][-1] = column[i][0];
     column[i][blocks] = column[i][blocks - 1];
   }
   for (int x = 0; x < blocks; x += LANES) {
-    const Vector mean = across(column[0] + x), square = across(column[1] + x);
+    const Vector mean = smooth_across(column[0] + x), square = smooth_across(column[1] + x);
     const Vector root = square_root(larger(square - mean * mean, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
-    const Vector made = share * in * in * (3.0f - 2.0f * in);
+    const Vector result = share * in * in * (3.0f - 2.0f * in);
 
-    memcpy(weight + x, &made, sizeof made);
+    memcpy(weight + x, &result, sizeof result);
   }
 }
 

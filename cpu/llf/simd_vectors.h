@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The vectors of the instruction set that a file is compiled for.
+ * Vectors of the instruction set that a file is compiled for.
  */
 #pragma once
 
@@ -21,12 +21,12 @@
 #define LANES 4
 #endif
 
-#define COMPONENTS CF_LLF_COMPONENTS /* of a pixel */
+#define COMPONENTS CF_LLF_COMPONENTS /* per pixel */
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t Integers __attribute__((vector_size(4 * LANES)));
 typedef int16_t Shorts __attribute__((vector_size(2 * LANES)));
-typedef float Four __attribute__((vector_size(16)));
+typedef float Float4 __attribute__((vector_size(16)));
 
 INLINE Vector load(const float *from)
 {
@@ -36,7 +36,7 @@ INLINE Vector load(const float *from)
   return vector;
 }
 
-/* Compilers widen halves of a vector and join them, at four instructions for one. */
+/* By intrinsics: compilers need four instructions for this one. */
 INLINE Vector load_shorts(const int16_t *from)
 {
 #if LANES == 16
@@ -52,7 +52,7 @@ INLINE Vector load_shorts(const int16_t *from)
 #endif
 }
 
-/* Adding 1.5 * 2^23 rounds to nearest and leaves the integer in the low bits of the mantissa. */
+/* Adding 1.5 * 2^23 rounds to the nearest integer, then in the low bits of the mantissa. */
 #define ROUNDER 12582912.0f
 
 INLINE void store_shorts(int16_t *to, Vector vector)
@@ -63,14 +63,14 @@ INLINE void store_shorts(int16_t *to, Vector vector)
   memcpy(to, &shorts, sizeof shorts);
 }
 
-/* a where the comparison holds, b elsewhere. */
+/* a where `holds` is true, b elsewhere. */
 INLINE Vector choose(Integers holds, Vector a, Vector b)
 {
   return (Vector)((holds & (Integers)a) | (~holds & (Integers)b));
 }
 
-/* The sums of the lanes of four vectors. */
-INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
+/* Sums over the lanes of each of four vectors. */
+INLINE Float4 sum_lanes(Vector a, Vector b, Vector c, Vector d)
 {
 #if LANES == 16
 #define EVEN_LANES 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
@@ -91,9 +91,9 @@ INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
 #undef EVEN_LANES
 #undef ODD_LANES
 #if LANES == 16
-  typedef float Eight __attribute__((vector_size(32)));
-  const Eight half = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3, 4, 5, 6, 7) +
-                     __builtin_shufflevector(abcd, abcd, 8, 9, 10, 11, 12, 13, 14, 15);
+  typedef float Float8 __attribute__((vector_size(32)));
+  const Float8 half = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3, 4, 5, 6, 7) +
+                      __builtin_shufflevector(abcd, abcd, 8, 9, 10, 11, 12, 13, 14, 15);
   return __builtin_shufflevector(half, half, 0, 1, 2, 3) +
          __builtin_shufflevector(half, half, 4, 5, 6, 7);
 #elif LANES == 8
@@ -117,7 +117,7 @@ INLINE Vector square_root(Vector vector)
 #endif
 }
 
-/* To 2^-13 of 1 / sqrt (vector), which is positive. */
+/* 1 / sqrt (vector) to about 2^-13, of vectors above 0. */
 INLINE Vector rough_reciprocal_root(Vector vector)
 {
 #if LANES == 16

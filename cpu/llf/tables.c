@@ -4,15 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Linear interpolation between 1025 nodes costs a sine of the 16th harmonic less than 1e-3 of its
- * own, small, coefficient. */
+/* With linear interpolation between 1025 nodes, a sine of the 16th harmonic is off by less than
+ * 1e-3. */
 #define SERIES_STEPS 1024
 
-/* Sampled curves bend sharply at the noise floor, where only the picture's own basis has to follow
- * them: their weights are straight lines between samples. */
+/* Sampled curves bend sharply at the noise floor. Only the basis of the picture has to follow them,
+ * since their weights are straight lines between samples. */
 #define SAMPLED_PICTURE_STEPS 4096
 
-/* The tables' shape. */
+/* The shape of all tables. */
 typedef struct {
   int components; /* in all groups together */
   int groups;
@@ -68,7 +68,8 @@ static double entry_intensity(const CfLlfTables *tables, int entry)
   return fmin(fmax((entry - tables->offset) / tables->scale, 0.0), 1.0);
 }
 
-/* Component 2 n of all is the sine, 2 n + 1 the cosine of harmonic n + 1. `basis` may be NULL. */
+/* Components 2 n and 2 n + 1, counted over all groups, are the sine and the cosine of harmonic n +
+ * 1. `basis` may be NULL. */
 static void series_entry(const CfLlfSeries *series, int first, int count, double intensity,
                          float *basis, float *weight)
 {
@@ -90,11 +91,11 @@ static void series_entry(const CfLlfSeries *series, int first, int count, double
   }
 }
 
-/* The sampled curves without their linear part, in fixed point units. */
+/* The sampled curves without their linear part, in fixed point. */
 typedef struct {
   const CfLlfParams *params;
   double linear;
-  double unit; /* fixed point units of 1, so that the largest value just fits */
+  double unit; /* fixed point units per 1, so that the largest value just fits */
   int intervals;
 } Samples;
 
@@ -111,7 +112,7 @@ static Samples samples_of(const CfLlfParams *params, double linear)
 
   for (int i = 0; i <= SAMPLED_PICTURE_STEPS; i++)
     largest = fmax(largest, fabs(sampled_curve(&samples, (double)i / SAMPLED_PICTURE_STEPS)));
-  /* Between two steps the curve may be a little higher yet. */
+  /* Between two steps the curve may be a little higher. */
   samples.unit = largest > 0.0 ? CF_LLF_ONE / (1.05 * largest) : 0.0;
   return samples;
 }
@@ -141,8 +142,9 @@ void cf_llf_tables_fill(CfLlfTables *tables, const CfLlfParams *params, int code
   tables->entries = shape.entries;
   tables->nodes = shape.nodes;
   tables->linear = series.linear;
-  /* Interpolated curves do not pass through 0 as the exact one does. Sines do, and of rounding they
-   * leave less than 10-bit pictures show. */
+  /* Interpolated curves do not pass through 0 as the exact curve does, so a pixel's own terms do
+   * not cancel. Those of sines do; what rounding leaves of them is too small to show in pictures of
+   * up to 10 bits. */
   tables->keeps_own_terms = sampled || tables->scale > 1023.0;
   tables->groups = shape.groups;
   for (int g = 0; g < shape.groups; g++) {

@@ -8,7 +8,7 @@
 #include "cpu/pyramid/layout.h"
 #include "plan/pyramid_factors.h"
 
-/* Choosing factors */
+/* ---- Choosing factors ---- */
 
 static const CfPyramidLimits limits = {.least_decimation = 1,
                                        .most_decimation = 8,
@@ -17,10 +17,10 @@ static const CfPyramidLimits limits = {.least_decimation = 1,
                                        .prefilter_sigma = 0.8,
                                        .prefilter_reach = 4.0};
 
-/* Just above, taps in fixed point are faster still, but no longer accurate, and those in single
- * precision are slower than the pyramid. */
+/* Just above this sigma taps in fixed point would still be faster, but are no longer accurate, and
+ * taps in single precision are slower than the pyramid. */
 #define SMALLEST_SIGMA 4.0
-/* From here on D is 4: with less, matrix products and filters of bytes are faster. */
+/* From this sigma on D is 4; with D = 2, matrix products and filters of bytes are faster. */
 #define SMALLEST_SIGMA_BESIDE_FAST_TAPS 8.0
 
 bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizontal,
@@ -33,7 +33,7 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizon
   return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 
-/* State */
+/* ---- State ---- */
 
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
@@ -80,7 +80,7 @@ bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double 
   }
   cf_pyramid_axis_free(&pyramid->x);
   cf_pyramid_axis_free(&pyramid->y);
-  /* Blocks that grew serve the plan before as well. */
+  /* Buffers that grew serve the previous plan as well. */
   before.tables = pyramid->tables;
   before.images = pyramid->images;
   before.scratch = pyramid->scratch;

@@ -51,7 +51,8 @@ static void round_row(const int16_t *row, int samples, uint8_t *to)
   round_samples(row, samples, to);
 }
 
-/* Compilers use that one instruction only where they write what it makes. */
+/* In two loops over chunks: compilers use the instruction of cf_fixed_product() only where its
+ * 16-bit results are stored. */
 CF_MULTIVERSION
 static void blend_rows(const int16_t *const rows[4], const int16_t taps[4], int samples,
                        uint8_t *to)
@@ -80,7 +81,8 @@ void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], in
     round_row(row[0], samples, to);
 }
 
-/* Sharpening: values about CF_FIXED_MIDDLE, so that they have a sign and a bit to spare. */
+/* ---- Sharpening: values are relative to CF_FIXED_MIDDLE, which leaves room for a sign and one
+ * more bit ---- */
 
 void cf_fixed_sum_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
                        int16_t *to)

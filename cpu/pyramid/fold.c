@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Columns of pictures that are small beside sigma. Where the border mirrors or wraps, filters read
- * the picture many times over outside of it. What they read there repeats fine rows inside or lies
- * between some, so only these are made, and each coarse row has taps of its own for them.
+ * Columns of pictures that are small compared with sigma. Where the border mirrors or wraps, the
+ * low taps would read many copies of the picture outside of it. Each sample of a copy repeats a
+ * fine row inside the picture or lies between two; so only rows inside are computed, and each
+ * coarse row gets taps of its own for these.
  */
 #include "cpu/pyramid/layout.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Outside, rows between fine ones are interpolated, which Gaussians so wide do not show. */
+/* Copies are interpolated between fine rows, which is accurate enough for Gaussians this wide. */
 #define LEAST_THINNING 4
-#define LEAST_ROWS     8 /* fine ones */
-/* So many pictures, one below the other, are still read as they are. */
+#define LEAST_ROWS     8 /* in fine rows */
+/* Up to this many copies of the picture, one below the other, are read as they are. */
 #define MOST_PICTURES 2.0
 
 bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid)
@@ -25,10 +26,11 @@ bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid)
          (double)y->fine_count * y->factors.decimation > MOST_PICTURES * y->size;
 }
 
-/* The row inside that a row, or a place between two, repeats. */
+/* The position inside the picture that `row`, which may lie between rows, repeats. */
 static double folded(CfBorder border, double row, int size)
 {
-  const double first = border == CF_BORDER_REFLECT_101 ? 0.0 : -0.5; /* seam, or mirror */
+  const double first = border == CF_BORDER_REFLECT_101 ? 0.0 : -0.5; /* of the seam, or the
+                                                                        mirror */
   const double length = size - 1 - 2.0 * first;
   const double period = border == CF_BORDER_WRAP ? length : 2.0 * length;
   const double from = row - first - period * floor((row - first) / period);
@@ -36,13 +38,13 @@ static double folded(CfBorder border, double row, int size)
   return first + (from > length ? period - from : from);
 }
 
-/* Among fine rows. */
+/* The position of a picture's row among fine rows. */
 static double place_of(const CfPyramidAxis *axis, double row)
 {
   return (row - 0.5 * (axis->factors.decimation - 1)) / axis->factors.decimation;
 }
 
-/* Shares a tap out among the four rows around a place, as cubics through them are. */
+/* Distributes a tap to the four rows around `place`, by cubic interpolation (Catmull-Rom). */
 static void add_tap(float *tap, double place, double share)
 {
   const int i = (int)floor(place);

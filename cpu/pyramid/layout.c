@@ -9,7 +9,7 @@
 #include "cpu/fir/line_tables.h"
 #include "plan/int_math.h"
 
-/* Tables */
+/* ---- Tables ---- */
 
 static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axis, CfArena *arena)
 {
@@ -25,21 +25,21 @@ static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axi
   return spline;
 }
 
-static CfPyramidWay lay_out_way(CfCpuPyramid *pyramid, const CfLines *lines, bool premultiplied,
-                                CfArena *arena)
+static CfPyramidPath lay_out_path(CfCpuPyramid *pyramid, const CfLines *lines, bool premultiplied,
+                                  CfArena *arena)
 {
   const CfTaps down = cf_taps(pyramid->y.prefilter, pyramid->y.prefilter_count, 0);
-  CfPyramidWay way = {.lines = lines};
+  CfPyramidPath path = {.lines = lines};
 
-  way.down = cf_line_taps(lines, &down, arena);
-  way.up_x = lay_out_spline(lines, &pyramid->x, arena);
-  way.up_y = lay_out_spline(lines, &pyramid->y, arena);
-  way.format = cf_line_format(&pyramid->video, pyramid->p, &pyramid->plan, premultiplied, lines,
-                              (size_t)pyramid->width * (size_t)pyramid->channels, arena);
-  return way;
+  path.down = cf_line_taps(lines, &down, arena);
+  path.up_x = lay_out_spline(lines, &pyramid->x, arena);
+  path.up_y = lay_out_spline(lines, &pyramid->y, arena);
+  path.format = cf_line_format(&pyramid->video, pyramid->p, &pyramid->plan, premultiplied, lines,
+                               (size_t)pyramid->width * (size_t)pyramid->channels, arena);
+  return path;
 }
 
-/* Columns outside 0..width-1 that the made fine samples read. */
+/* The columns outside 0..width-1 that the fine samples read. */
 static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *axis = &pyramid->x;
@@ -57,9 +57,9 @@ static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena 
   return margins;
 }
 
-/* Of the fine samples along x those that are made, and margins for those that are not, because they
- * equal the outermost made ones. Where the owner's Gaussian is larger, the made ones may begin
- * earlier and end later than this pyramid reads them. */
+/* The range of the owner's fine samples along x that this pyramid reads, and margins for samples
+ * that were not computed because they equal the outermost ones. Where the owner's Gaussian is
+ * larger, its samples may begin before and end after those that this pyramid reads. */
 static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
@@ -76,7 +76,7 @@ static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
   pyramid->fine_margins = margins;
 }
 
-/* With an arena that only counts, all but the pointers. */
+/* With an arena that counts, all but the pointers. */
 static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfFormatInfo *info = cf_format_info(pyramid->video.format);
@@ -98,13 +98,13 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
   lay_out_fine_samples(pyramid, arena);
   pyramid->straight =
-      lay_out_way(pyramid, info->bits == 8 ? &cf_lines_fixed : &cf_lines_float, false, arena);
-  pyramid->weighted = (CfPyramidWay){0};
+      lay_out_path(pyramid, info->bits == 8 ? &cf_lines_fixed : &cf_lines_float, false, arena);
+  pyramid->weighted = (CfPyramidPath){0};
   if (pyramid->plan.premultiplied)
-    pyramid->weighted = lay_out_way(pyramid, &cf_lines_float, true, arena);
+    pyramid->weighted = lay_out_path(pyramid, &cf_lines_float, true, arena);
 }
 
-/* Scratch */
+/* ---- Scratch ---- */
 
 size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels)
 {
@@ -116,7 +116,7 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Samples of `work` for all steps along rows, of `extended` pixels at most. */
+/* Samples of `work` for all filters along rows; `extended` is the longest row of source pixels. */
 static size_t work_samples(const CfCpuPyramid *pyramid, int extended)
 {
   const CfPyramidAxis *x = &pyramid->x;
@@ -137,7 +137,7 @@ CfPyramidScratch cf_cpu_pyramid_take_scratch(const CfCpuPyramid *pyramid, CfAren
   const int lines = cf_max(source_rows, cf_max(y->low_count + 1, y->made_count));
   const int rows = cf_max(CF_PYRAMID_FINE_ROWS, CF_PYRAMID_RESULT_ROWS / y->factor + 5);
   const int longest = cf_max(extended, x->fine_count) + CF_PYRAMID_LARGEST_STEP;
-  /* Whole blocks of D pixels are interpolated. */
+  /* Interpolation works on whole blocks of D pixels. */
   CfPyramidScratch scratch = {.samples = cf_cpu_pyramid_row_samples(
                                   pyramid, cf_max(pyramid->width + x->factor, x->fine_count))};
   const size_t row = scratch.samples * sizeof(float);
@@ -163,7 +163,7 @@ CfPyramidScratch cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
   return cf_cpu_pyramid_take_scratch(pyramid, &arena);
 }
 
-/* Memory */
+/* ---- Memory ---- */
 
 bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 {
@@ -177,7 +177,7 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 
   const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
   const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
-  const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
+  const size_t slack = CF_LINE_GRANULE; /* sums of the last row may overwrite this much */
   const size_t all_scratch = pyramid->owner ? 0 : scratch.used * (size_t)pyramid->threads;
   if (!cf_buffer_reserve(&pyramid->tables, counted.used, "a pyramid's tables", status) ||
       !cf_buffer_reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), "a pyramid",

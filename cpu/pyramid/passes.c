@@ -9,13 +9,13 @@
 #include "cpu/pyramid/layout.h"
 #include "plan/int_math.h"
 
-/* The taps of a coarse row. */
+/* The low taps of a coarse row. */
 static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)
 {
   return pyramid->y_folded ? &pyramid->y_folded[coarse] : &pyramid->y_low;
 }
 
-/* The fine row of one of these taps, by index from the owner's made_first. */
+/* The fine row that one of these taps reads, as an index from the owner's made_first on. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
@@ -24,11 +24,11 @@ static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
   return pyramid->y_folded ? tap : cf_clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
-/* Step 1: prefilter and decimate */
+/* ---- Step 1: prefilter and decimate ---- */
 
 typedef struct {
   CfCpuPyramid *pyramid;
-  const CfPyramidWay *way;
+  const CfPyramidPath *path;
   const uint8_t *source;
   ptrdiff_t source_stride;
   uint8_t *destination;
@@ -37,15 +37,16 @@ typedef struct {
   bool watch_alpha;
 } Run;
 
-/* Into the second-level cache: pieces of so many rows are more than the processor foresees. */
+/* Prefetches into the second-level cache: the hardware prefetcher does not follow pieces of so many
+ * rows. */
 static void fetch_ahead(const uint8_t *from, int bytes)
 {
   for (int i = 0; i < bytes; i += CF_ALIGNMENT)
     __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Loads pixels x0..x1-1 of the source rows that `rows` fine rows from `first` on read. False where
- * one of them is not opaque and should be. */
+/* Loads pixels x0..x1-1 of the source rows that `rows` fine rows, from index `first` on, read.
+ * False where a pixel is not opaque but has to be. */
 static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first, int rows, int x0,
                       int x1)
 {
@@ -54,7 +55,7 @@ static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first
   const int step = axis->factors.decimation, pixel = pyramid->channels * pyramid->bytes;
   const int top = step * (axis->made_first + first) + axis->prefilter_first;
   const int count = step * (rows - 1) + axis->prefilter_count;
-  const CfLines *lines = run->way->lines;
+  const CfLines *lines = run->path->lines;
   const size_t line_bytes = (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * lines->size;
 
   for (int i = 0; i < count; i++) {
@@ -64,14 +65,14 @@ static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first
     scratch->lines[i] = to;
     if (y < 0) {
       for (int x = x0; x < x1; x++)
-        lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels,
+        lines->load(&run->path->format, pyramid->border_pixel, pyramid->channels,
                     to + (size_t)(x - x0) * (size_t)pyramid->channels * lines->size);
       continue;
     }
     const uint8_t *from = run->source + y * run->source_stride + (ptrdiff_t)x0 * pixel;
-    if (run->watch_alpha && !cf_pixels_are_opaque(from, run->way->format.alpha, x1 - x0))
+    if (run->watch_alpha && !cf_pixels_are_opaque(from, run->path->format.alpha, x1 - x0))
       return false;
-    lines->load(&run->way->format, from, (x1 - x0) * pyramid->channels, to);
+    lines->load(&run->path->format, from, (x1 - x0) * pyramid->channels, to);
     if (x1 < pyramid->width)
       fetch_ahead(from + (ptrdiff_t)(x1 - x0) * pixel, (x1 - x0) * pixel);
   }
@@ -81,7 +82,7 @@ static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first
 static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, int first, int rows)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
-  const CfLines *lines = run->way->lines;
+  const CfLines *lines = run->path->lines;
   const int step = pyramid->y.factors.decimation,
             widest = CF_PYRAMID_TILE_SAMPLES / pyramid->channels;
 
@@ -95,8 +96,8 @@ static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, i
     for (int i = 0; i < rows; i++) {
       uint8_t *to = scratch->rows + (size_t)i * scratch->samples * lines->size + offset;
 
-      if (run->way->down.tap)
-        lines->sum(&run->way->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
+      if (run->path->down.tap)
+        lines->sum(&run->path->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
       else
         memcpy(to, scratch->lines[i], (size_t)samples * lines->size);
     }
@@ -104,7 +105,7 @@ static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, i
   return true;
 }
 
-/* Filters a line of working samples, already filtered along columns, to fine samples. */
+/* Filters a line of working samples, which is already filtered along columns, to fine samples. */
 static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                           const CfPyramidScratch *scratch, const void *line,
                           const void *border_pixel, float *to)
@@ -116,7 +117,7 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                               .taps = fixed ? pyramid->x_prefilter_fixed : pyramid->x_prefilter};
   const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
   const size_t pixel = (size_t)pyramid->channels * lines->size;
-  /* Where no margin is needed the first pixels may not be either. */
+  /* Where no margin is needed, the first pixels of the line may not be needed either. */
   const uint8_t *from =
       (uint8_t *)scratch->extended + (size_t)(first + pyramid->source_margins.before) * pixel;
 
@@ -128,16 +129,16 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
     cf_row_to_float(lines, scratch->rows, pyramid->x.made_count * pyramid->channels, to);
 }
 
-/* False where pixels are not opaque and should be. */
+/* Computes fine rows. False where a pixel is not opaque but has to be. */
 static bool make_fine_strip(const Run *run, int first, int rows)
 {
   CfCpuPyramid *pyramid = run->pyramid;
   const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfLines *lines = run->way->lines;
+  const CfLines *lines = run->path->lines;
   const int samples = pyramid->width * pyramid->channels;
   float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
 
-  lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels, working);
+  lines->load(&run->path->format, pyramid->border_pixel, pyramid->channels, working);
   cf_row_to_float(lines, working, pyramid->channels, border_pixel);
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
@@ -178,9 +179,9 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
   return !atomic_load(&fine.failed);
 }
 
-/* Step 2: the rest of the Gaussian */
+/* ---- Step 2: the low taps ---- */
 
-/* Filters a line of the fine samples read, already filtered along columns, to coarse ones. */
+/* Filters a line of fine samples, which is already filtered along columns, to coarse samples. */
 static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidScratch *scratch,
                               const float *line, float *to)
 {
@@ -194,8 +195,8 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidScratc
   cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
-/* Coarse rows `row` and, with `two`, the one below. */
-static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
+/* Computes coarse row `row` and, with `both`, the row below. */
+static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool both)
 {
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
   const int samples = cf_round_to_granule(pyramid->read_count * pyramid->channels);
@@ -204,9 +205,9 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   const CfLineTaps *taps = low_taps(pyramid, row);
   float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
-  for (int t = 0; t < taps->count + two; t++)
+  for (int t = 0; t < taps->count + both; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
-  if (two) {
+  if (both) {
     cf_lines_float.sum_rows(taps, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
     filter_coarse_row(pyramid, &scratch, scratch.below, to + pyramid->coarse_stride);
@@ -219,7 +220,7 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
 typedef struct {
   const CfCpuPyramid *pyramid;
   CfPyramidRows rows;
-  int step; /* rows made at once */
+  int step; /* rows computed at once */
 } CoarseRows;
 
 static void make_coarse_steps(void *context, int first, int end)
@@ -235,7 +236,7 @@ static void make_coarse_steps(void *context, int first, int end)
 
 static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
 {
-  /* Neighbours read nearly the same lines where no fine row is skipped. */
+  /* Neighbouring rows read nearly the same lines where no fine row is skipped. */
   const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
   CoarseRows coarse = {.pyramid = pyramid, .rows = rows, .step = step};
 
@@ -243,13 +244,14 @@ static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
                   &coarse);
 }
 
-/* Step 3: interpolate */
+/* ---- Step 3: interpolate ---- */
 
-/* Samples of the result that are made for all rows of a strip at a time: what they read stays in
- * the first-level cache. Whole pixels and granules. */
+/* Samples that are computed for all rows of a strip at once: the samples that they read stay in the
+ * first-level cache. Whole pixels and granules. */
 #define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
 
-/* The next samples of a row of the result: the processor does not foresee that they are written. */
+/* Prefetches the next samples of a row of the result for writing, which the hardware prefetcher
+ * does not foresee. */
 static void fetch_result(uint8_t *to, int bytes)
 {
   for (int i = 0; i < bytes; i += CF_ALIGNMENT)
@@ -270,30 +272,31 @@ static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                 pyramid->width, scratch->work, to);
 }
 
-/* Row `y` of the result, `samples` samples of it, from the four rows that it lies between. */
+/* Interpolates and stores `samples` samples of row `y` of the result; `lines` are the four rows
+ * that it lies between. */
 static void interpolate_row(const Run *run, int y, const void *const lines[4], ptrdiff_t offset,
                             int samples, void *result)
 {
-  const CfPyramidWay *way = run->way;
-  const CfLineTaps *taps = &way->up_y[y % run->pyramid->y.factor];
+  const CfPyramidPath *path = run->path;
+  const CfLineTaps *taps = &path->up_y[y % run->pyramid->y.factor];
   uint8_t *to = run->destination + y * run->destination_stride + offset;
 
   fetch_result(to, samples * run->pyramid->bytes);
-  if (way->lines == &cf_lines_fixed) {
+  if (path->lines == &cf_lines_fixed) {
     cf_fixed_blend_rows(taps, (const int16_t *const *)lines, samples, to);
     return;
   }
   if (taps->tap)
-    way->lines->sum(taps, lines, cf_round_to_granule(samples), result);
-  way->lines->store(&way->format, taps->tap ? result : lines[0], samples,
-                    run->source + y * run->source_stride + offset, to);
+    path->lines->sum(taps, lines, cf_round_to_granule(samples), result);
+  path->lines->store(&path->format, taps->tap ? result : lines[0], samples,
+                     run->source + y * run->source_stride + offset, to);
 }
 
-/* Rows y0..y1-1 of the result. */
+/* Interpolates rows y0..y1-1 of the result. */
 static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
-  const CfLines *lines = run->way->lines;
+  const CfLines *lines = run->path->lines;
   const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const size_t stride = scratch.samples * lines->size;
   const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
@@ -333,9 +336,9 @@ static void interpolate(Run *run)
   cf_parallel_for(run->pyramid->threads, strips, 1, interpolate_strips, run);
 }
 
-/* Planes */
+/* ---- Planes ---- */
 
-/* The fine rows that the result's rows y0..y1-1 need. */
+/* The fine rows that the rows y0..y1-1 of the result depend on. */
 static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
 {
   const CfPyramidRows coarse = cf_coarse_rows(&pyramid->y, y0, y1);
@@ -344,7 +347,7 @@ static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
                          made_row(pyramid, coarse.last, low_taps(pyramid, coarse.last)->count - 1)};
 }
 
-static bool run_way(Run *run)
+static bool run_path(Run *run)
 {
   const int y0 = run->rect.y0, y1 = run->rect.y1;
 
@@ -358,7 +361,7 @@ static bool run_way(Run *run)
 static Run run_of(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
 {
   return (Run){.pyramid = pyramid,
-               .way = &pyramid->straight,
+               .path = &pyramid->straight,
                .source = job->source.data[pyramid->p],
                .source_stride = job->source.stride[pyramid->p],
                .destination = job->destination.data[pyramid->p],
@@ -371,15 +374,15 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
   Run run = run_of(pyramid, job, rect);
 
   run.watch_alpha = pyramid->weighted.lines != NULL;
-  if (!cf_rect_is_empty(rect) && !run_way(&run)) {
-    run.way = &pyramid->weighted;
+  if (!cf_rect_is_empty(rect) && !run_path(&run)) {
+    run.path = &pyramid->weighted;
     run.watch_alpha = false;
-    run_way(&run);
+    run_path(&run);
   }
-  return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
+  return run.path->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
 }
 
-/* Rows that are blurred by themselves */
+/* ---- Single rows ---- */
 
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                              const CfPyramidScratch *scratch, const void *line,
@@ -392,7 +395,7 @@ void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
   expand_row(pyramid, lines, scratch, scratch->below, to);
 }
 
-/* Levels of blur maps */
+/* ---- Levels of blur maps ---- */
 
 void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weighted, int y0,
                               int y1)
@@ -400,7 +403,7 @@ void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weig
   Run run = run_of(pyramid, job, (CfRect){0, y0, pyramid->width, y1});
 
   if (weighted)
-    run.way = &pyramid->weighted;
+    run.path = &pyramid->weighted;
   make_fine(&run, fine_rows(pyramid, y0, y1));
 }
 

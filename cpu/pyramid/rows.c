@@ -6,7 +6,7 @@
 #include "cpu/common/cpu.h"
 #include "plan/gaussian.h"
 
-/* Margins */
+/* ---- Margins ---- */
 
 static const void *margin_pixel(const uint8_t *from, size_t pixel, int index,
                                 const void *border_pixel)
@@ -27,12 +27,12 @@ void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins
     memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
 }
 
-/* Phases */
+/* ---- Phases ---- */
 
-/* Pixel k * phases + p of a line is pixel k of phase p, which begins `stride` samples after the one
- * before: takes a line apart, or puts it together. All but `from`, `count`, `stride` and `to`, and
- * of `phases` the usual ones, are constants. */
-INLINE void move_pixels(const int channels, const size_t size, const bool apart,
+/* Deinterleaves a line into phases, or merges phases into a line: pixel k * phases + p of the line
+ * is pixel k of phase p, and phases are `stride` samples apart. Inlined, so that `channels`,
+ * `size` and `deinterleave`, and usual numbers of phases, are constants. */
+INLINE void move_pixels(const int channels, const size_t size, const bool deinterleave,
                         const uint8_t *from, const int phases, int count, ptrdiff_t stride,
                         uint8_t *restrict to)
 {
@@ -43,22 +43,23 @@ INLINE void move_pixels(const int channels, const size_t size, const bool apart,
       const size_t in_line = (size_t)(k * phases + p) * pixel;
       const size_t in_phase = (size_t)(p * stride) * size + (size_t)k * pixel;
 
-      memcpy(to + (apart ? in_phase : in_line), from + (apart ? in_line : in_phase), pixel);
+      memcpy(to + (deinterleave ? in_phase : in_line), from + (deinterleave ? in_line : in_phase),
+             pixel);
     }
   }
 }
 
-INLINE void move_samples(const size_t size, int channels, const bool apart, const uint8_t *from,
-                         int phases, int count, ptrdiff_t stride, uint8_t *to)
+INLINE void move_samples(const size_t size, int channels, const bool deinterleave,
+                         const uint8_t *from, int phases, int count, ptrdiff_t stride, uint8_t *to)
 {
   if (phases == 2)
-    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 2, count, stride, to);
+    CF_FOR_CHANNELS(channels, move_pixels, size, deinterleave, from, 2, count, stride, to);
   else if (phases == 4)
-    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 4, count, stride, to);
+    CF_FOR_CHANNELS(channels, move_pixels, size, deinterleave, from, 4, count, stride, to);
   else if (phases == 8)
-    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, 8, count, stride, to);
+    CF_FOR_CHANNELS(channels, move_pixels, size, deinterleave, from, 8, count, stride, to);
   else
-    CF_FOR_CHANNELS(channels, move_pixels, size, apart, from, phases, count, stride, to);
+    CF_FOR_CHANNELS(channels, move_pixels, size, deinterleave, from, phases, count, stride, to);
 }
 
 CF_MULTIVERSION
@@ -91,7 +92,7 @@ size_t cf_row_work(int pixels, int channels, int phases)
   return (size_t)phase_stride(pixels, channels, phases) * (size_t)phases + CF_LINE_GRANULE;
 }
 
-/* Filters */
+/* ---- Filters ---- */
 
 void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void *work, void *to)
 {
@@ -134,7 +135,7 @@ void cf_row_expand(const CfLines *lines, const CfPyramidAxis *axis, const CfLine
   merge(lines->size, work, factor, channels, blocks, stride, to);
 }
 
-/* Working samples */
+/* ---- Working samples ---- */
 
 CF_MULTIVERSION
 static void widen(const int16_t *from, int samples, float *restrict to)

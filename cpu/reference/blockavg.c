@@ -10,24 +10,24 @@
 #include "plan/coverage_frame.h"
 #include "plan/mosaic.h"
 
-/* The block of one sample, and the colour of that block. */
+/* The block that a sample belongs to, and the colour of that block. */
 typedef struct {
-  int owner, column, row; /* owner -1: none */
+  int owner, column, row; /* index of the region whose grid the block is in; -1: not set */
   uint64_t codes[CF_MAX_CHANNELS];
 } Cell;
 
 typedef struct {
   CfVideo video;
   CfBlockavgParams params;
-  Cell *line;      /* one for each column of the widest plane */
-  uint8_t *memory; /* of the largest plane: its source, for blocks of different grids overlap */
+  Cell *line;      /* the block of the last sample in each column */
+  uint8_t *memory; /* a copy of the source plane, since blocks of different grids overlap */
   CfCoverage coverage;
 } State;
 
-/* One plane of the job. */
+/* One plane of a job. */
 typedef struct {
   const State *state;
-  const CfRegions *regions; /* NULL: all of it */
+  const CfRegions *regions; /* NULL: everywhere */
   int number;
   const CfPlaneFormat *info;
   CfSamples source, destination;
@@ -40,7 +40,7 @@ static uint64_t read_code(const Plane *plane, int x, int y, int channel)
   return (uint64_t)cf_sample_load(&plane->source, x, y, channel);
 }
 
-/* The mean, rounded half up. */
+/* The mean over a block, rounded half up; of colours weighted by alpha. */
 static uint64_t average(const Plane *plane, const CfRect *block, int channel)
 {
   const int alpha = cf_alpha_channel(plane->info);
@@ -72,7 +72,8 @@ static uint64_t extreme(const Plane *plane, const CfRect *block, int channel, bo
   return result;
 }
 
-/* What a channel of a block becomes; `single` pixels stay what they are. */
+/* The code of one channel of a block. Blocks of a `single` pixel keep its colour, also where alpha
+ * is 0. */
 static uint64_t block_code(const Plane *plane, const CfRect *block, int channel, bool single)
 {
   const CfBlockavgParams *params = &plane->state->params;
@@ -104,7 +105,7 @@ static bool is_same_block(const Cell *a, const Cell *b)
   return a->owner == b->owner && a->column == b->column && a->row == b->row;
 }
 
-/* The block of a sample. The one above and the one to the left often have the same. */
+/* The block of a sample, with its colour; often that of the sample above or to the left. */
 static const Cell *find_block(const Plane *plane, int x, int y, int owner)
 {
   const State *state = plane->state;
@@ -129,7 +130,7 @@ static const Cell *find_block(const Plane *plane, int x, int y, int owner)
 
 /* ---- Samples ---- */
 
-/* Mixes the colour of its block into a sample, as far as it is covered. */
+/* Mixes the colour of its block into a sample, by its coverage. */
 static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, uint32_t coverage)
 {
   const int alpha = cf_alpha_channel(plane->info);

@@ -10,7 +10,7 @@
 typedef struct {
   const CfFirPlane *plan;
   CfBorder border;
-  int alpha; /* its channel, or -1 */
+  int alpha; /* channel of alpha, or -1 */
   CfSamples source, destination;
 } Plane;
 
@@ -25,8 +25,8 @@ static Plane describe_plane(const CfReferenceFir *fir, const CfJob *job, int p)
   };
 }
 
-/* What the sums run over: codes around the channel's centre, weighted by alpha where premultiplied.
- */
+/* What the sums run over: codes relative to the channel's centre, in premultiplied planes times
+ * alpha. */
 static double weighted(const Plane *plane, int channel, double code, double alpha)
 {
   const double value = code - plane->plan->channel[channel].centre;
@@ -63,7 +63,7 @@ static size_t position(const Plane *plane, int x, int y, int channel)
          (size_t)channel;
 }
 
-/* A line's sum at sample `at`; its samples lie `step` values apart. */
+/* The sum over a line at sample `at`; neighbouring samples of the line are `step` values apart. */
 static double line_sum(const CfTaps *taps, CfBorder border, int at, const double *line, int size,
                        size_t step, double outside)
 {
@@ -90,14 +90,14 @@ static double column_sum(const Plane *plane, const double *rows, int x, int y, i
                   border_value(plane, channel) * plane->plan->row.sum);
 }
 
-static double tone(const CfFirChannel *channel, double sum)
+static double map_sum(const CfFirChannel *channel, double sum)
 {
   const double value = channel->scale * sum;
 
   return channel->centre + channel->bias + (channel->absolute ? fabs(value) : value);
 }
 
-/* Turns the mean around a pixel, in a channel's sum, into what is to be written. */
+/* Replaces the means around a pixel by what unsharp makes of them. */
 static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, int y)
 {
   for (int c = 0; c < plane->source.channels; c++) {
@@ -109,14 +109,14 @@ static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, int 
   }
 }
 
-/* Writes a pixel; `sum` are the channels' filtered values, as `weighted` makes them. */
+/* Stores a pixel. `sum` has the filtered value of each channel, in the units of weighted(). */
 static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], int x, int y)
 {
   const CfFirChannel *channels = plane->plan->channel;
   double alpha = 1.0;
 
   if (plane->plan->premultiplied) {
-    alpha = channels[plane->alpha].filtered ? tone(&channels[plane->alpha], sum[plane->alpha])
+    alpha = channels[plane->alpha].filtered ? map_sum(&channels[plane->alpha], sum[plane->alpha])
                                             : cf_sample_load(&plane->source, x, y, plane->alpha);
   }
   for (int c = 0; c < plane->source.channels; c++) {
@@ -129,7 +129,7 @@ static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], 
     else if (alpha <= 0.0)
       value = channels[c].centre;
     else
-      value = tone(&channels[c], sum[c] / alpha);
+      value = map_sum(&channels[c], sum[c] / alpha);
     cf_sample_store(&plane->destination, x, y, c, value + 0.5);
   }
 }
@@ -161,14 +161,14 @@ static void filter_plane(const Plane *plane, CfReferenceFir *scratch)
       filter_pixel(plane, scratch->rows, x, y);
 }
 
-/* Gathering */
+/* ---- Gathering ---- */
 
 static double value_at(const Plane *plane, const double *samples, int x, int y, int channel)
 {
   return x < 0 || y < 0 ? border_value(plane, channel) : samples[position(plane, x, y, channel)];
 }
 
-/* False where nothing counts. */
+/* False where all weights are 0. */
 static bool gather_pixel(const Plane *plane, const double *samples, const float *weights, int x,
                          int y, const CfTaps *row, const CfTaps *column,
                          double sum[CF_MAX_CHANNELS])
@@ -219,7 +219,7 @@ void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfRefe
   }
 }
 
-/* State */
+/* ---- State ---- */
 
 CfReferenceFir *cf_reference_fir_open(const CfVideo *video, CfStatus *status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Where sigma is the same everywhere both directions are filtered in turn; else each sample gathers
- * with its own Gaussian. Regions are composed afterwards.
+ * Where sigma is the same everywhere, rows and columns are filtered one after the other; otherwise
+ * each sample gathers with its own Gaussian. Regions are blended in afterwards.
  */
 #include "gaussblur.h"
 
@@ -17,22 +17,22 @@ typedef struct {
   CfReferenceFir *fir;
   CfBlurField field;
   void *memory;
-  float *m;           /* one row of the field */
-  float *weights;     /* of a plane, with map-isolate */
-  CfPicture filtered; /* of which regions get their share */
+  float *m;           /* map values of one row */
+  float *weights;     /* of one plane, with map-isolate */
+  CfPicture filtered; /* the filtered picture that is blended where regions are */
   double row_tap[CF_GAUSSIAN_MOST_TAPS], column_tap[CF_GAUSSIAN_MOST_TAPS];
-  double row_sigma, column_sigma; /* of these taps */
+  double row_sigma, column_sigma; /* that the taps were computed for */
   const char *algorithm;
 
   CfCoverage coverage;
 
-  /* The job under way. */
+  /* The job that is being run. */
   CfBlurRows rows;
   CfMapSigmas sigmas[CF_MAX_PLANES];
-  int p, y; /* the row that `m` holds */
+  int p, y; /* plane and row of the values in `m` */
 } Blur;
 
-/* Gathering */
+/* ---- Gathering ---- */
 
 static CfTaps gaussian(double sigma, double *tap, double *tap_sigma)
 {
@@ -91,7 +91,7 @@ static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
   return true;
 }
 
-/* Pictures */
+/* ---- Pictures ---- */
 
 static bool filter(Blur *blur, const CfJob *job, CfStatus *status)
 {
@@ -116,7 +116,7 @@ static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
   return true;
 }
 
-/* Engine */
+/* ---- The engine ---- */
 
 static bool run(void *state, const CfJob *job, CfStatus *status)
 {

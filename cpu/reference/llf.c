@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The local Laplacian filter as it is defined, in double precision: always the exact filter,
- * whatever engine the parameters ask for.
+ * The definition of the local Laplacian filter, in double precision. Always the exact filter,
+ * whatever method the parameters choose.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ typedef struct {
   int components;
   CfLlfComponent component[3];
 
-  /* One for luma or RGB vectors, one a component where they are separate; 0 until a job needs what
-   * the parameters have changed. */
+  /* One filter for luma or RGB vectors, or one per component with CF_LLF_SEPARATE; 0 after an
+   * update, until a job needs them. */
   int filters;
   CfExactLlf filter[3];
 } State;
@@ -98,13 +98,13 @@ static double rgb_luma(const State *state, const CfPicture *picture, int x, int 
   return sum;
 }
 
-/* Where the channels of a pixel begin in `intensity` and `output[0]`. */
+/* Index of a pixel's first channel in `intensity` and `output[0]`. */
 static size_t index_of(const CfExactLlf *filter, int x, int y)
 {
   return ((size_t)y * (size_t)filter->pyramid.width[0] + (size_t)x) * (size_t)filter->channels;
 }
 
-/* What the filter made of an intensity, eased off. */
+/* The filter's output for an intensity, with `protect` applied. */
 static double eased(const State *state, double intensity, double ceiling, double output)
 {
   if (!state->params.protect)
@@ -122,7 +122,7 @@ static void ease_all(const State *state, CfExactLlf *filter)
         eased(state, filter->intensity[i], filter->intensity[i], filter->output[0][i]);
 }
 
-/* Between what was and the result. */
+/* Mixes the input with the result by `strength`. */
 static double mixed(const State *state, double before, double result)
 {
   return before + state->params.strength * (result - before);
@@ -150,7 +150,7 @@ static void store_rgb_luminance(const State *state, const CfJob *job)
   }
 }
 
-/* Luma at (x, y) of the chroma planes: the mean of its pixels before and after the filter. */
+/* Luma at chroma sample (x, y): the mean of its pixels, before and after the filter. */
 static void chroma_luma(const State *state, int x, int y, double *before, double *after)
 {
   const CfPlaneFormat *plane =
@@ -172,7 +172,7 @@ static void chroma_luma(const State *state, int x, int y, double *before, double
   *after /= pixels;
 }
 
-/* Scales both chroma samples at (x, y) of their planes as their luma. */
+/* Stores both chroma samples at (x, y), which follow luma. */
 static void store_chroma(const State *state, const CfJob *job, int x, int y)
 {
   const CfLlfComponent *chroma = &state->component[1];
@@ -198,7 +198,7 @@ static void store_chroma(const State *state, const CfJob *job, int x, int y)
                mixed(state, code[c], code[c] + follow * clamped[c]));
 }
 
-/* Filters components first, first + 1, ..., one for each of the filter's channels, as they are. */
+/* Filters components `first`, `first` + 1, ..., one per channel of the filter. */
 static void filter_components(State *state, const CfJob *job, int first, CfExactLlf *filter)
 {
   const int width = filter->pyramid.width[0], height = filter->pyramid.height[0];
@@ -236,7 +236,7 @@ static void filter_rgb_luminance(State *state, const CfJob *job)
   store_rgb_luminance(state, job);
 }
 
-/* ---- Engine ---- */
+/* ---- The engine ---- */
 
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
 {

@@ -57,7 +57,7 @@ static void gaussian(const CfExactLlf *filter, int level, int x, int y, double g
   }
 }
 
-/* Paris' r_color, of which a share; with one channel it is his r_gray. */
+/* Paris' r_color, applied by a share; with one channel it is his r_gray. */
 static void remap(const CfLlfParams *params, double share, int channels, const double *i,
                   const double g[3], double remapped[3])
 {
@@ -73,7 +73,7 @@ static void remap(const CfLlfParams *params, double share, int channels, const d
   }
 }
 
-/* The coefficient at (x, y) of Laplacian level `level` of the image remapped about G_l. */
+/* The coefficient at (x, y) of Laplacian level `level` of the image remapped about G_l (x, y). */
 static void laplacian(const CfExactLlf *filter, const CfLlfParams *params, int level, int x, int y,
                       double coefficient[3])
 {
@@ -84,7 +84,7 @@ static void laplacian(const CfExactLlf *filter, const CfLlfParams *params, int l
 
   gaussian(filter, level, x, y, g);
   coefficient[0] = coefficient[1] = coefficient[2] = 0.0;
-  /* What the expanded next image reaches contains what the reduced image reaches. */
+  /* The band of `expanded` contains that of `reduced`. */
   for (int row = down->first[y]; row < down->first[y] + down->width; row++) {
     const double reduced_down = cf_llf_weight_or_zero(&vertical->reduced[level], y, row);
     const double expanded_down = *cf_llf_weight(down, y, row);
@@ -101,7 +101,7 @@ static void laplacian(const CfExactLlf *filter, const CfLlfParams *params, int l
   }
 }
 
-/* O_l+1 expanded, at (x, y) of level l. */
+/* The expanded O_l+1 at (x, y) of level l. */
 static void expanded_output(const CfExactLlf *filter, int level, int x, int y, double sum[3])
 {
   const CfLlfOperator *across = &filter->horizontal.expand[level];

@@ -6,17 +6,17 @@
 
 #include "plan/llf_axis.h"
 
-/* An image of 1 or 3 interleaved channels; with 3 the filter works on colour vectors. */
+/* An image of 1 or 3 interleaved channels; with 3 the filter applies to colour vectors. */
 typedef struct {
   CfLlfPyramid pyramid;
   int channels;
   CfLlfAxis horizontal, vertical;
-  double *intensity;                 /* the caller's: width x height x channels, 0..1 */
+  double *intensity;                 /* filled by the caller: width x height x channels, 0..1 */
   double *output[CF_LLF_MAX_IMAGES]; /* O_l; [0] is the result, laid out as `intensity` */
 } CfExactLlf;
 
-/* For the levels that `params` have. False where memory ran out; then, too, the caller calls
- * cf_exact_llf_free(). */
+/* Prepares for the levels of `params`. False when out of memory; the caller calls
+ * cf_exact_llf_free() either way. */
 bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, const CfLlfParams *params,
                        int channels);
 

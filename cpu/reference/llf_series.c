@@ -8,17 +8,17 @@
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 
-/* Images of the pyramid's sizes, of one value a pixel. */
+/* Images of the pyramid's sizes, with one value per pixel. */
 typedef struct {
   double *image[CF_LLF_MAX_IMAGES];
 } Pyramid;
 
-/* A filter under way. */
+/* The state of one run. */
 typedef struct {
   CfLlfPyramid size;
   CfLlfSeries series;
   int threads;
-  double *expanded; /* as large as the picture */
+  double *expanded; /* of the picture's size */
   Pyramid gaussian, sine, cosine;
   Pyramid sum; /* S_l, then D_l */
 } Filter;
@@ -26,7 +26,7 @@ typedef struct {
 static const double taps[5] = {CF_LLF_TAP_EDGE, CF_LLF_TAP_SIDE, CF_LLF_TAP_CENTRE, CF_LLF_TAP_SIDE,
                                CF_LLF_TAP_EDGE};
 
-/* The sample that sample i of `size`, a few outside at most, repeats: -1 reads 0. */
+/* The sample of 0..size - 1 that sample i mirrors (half-sample symmetric). */
 static int mirrored(int i, int size)
 {
   while (i < 0 || i >= size)
@@ -36,7 +36,7 @@ static int mirrored(int i, int size)
 
 /* ---- Images ---- */
 
-/* What a loop over rows of `to` is about. */
+/* The context of a loop over rows of `to`. */
 typedef struct {
   const double *from;
   double *to;
@@ -65,7 +65,7 @@ static void reduce_rows(void *context, int first, int end)
   }
 }
 
-/* From ceil (size / 2) samples of each axis to `size`. */
+/* Expands ceil (size / 2) samples of each axis to `size`. */
 static void expand_rows(void *context, int first, int end)
 {
   const Images *images = context;
@@ -91,7 +91,7 @@ static void expand_rows(void *context, int first, int end)
   }
 }
 
-/* The next image of each in `pyramid`, whose first is filled. */
+/* Computes all images of a pyramid from its first. */
 static void reduce_all(const Filter *filter, const Pyramid *pyramid)
 {
   const CfLlfPyramid *size = &filter->size;
@@ -102,7 +102,7 @@ static void reduce_all(const Filter *filter, const Pyramid *pyramid)
         &(Images){pyramid->image[l], pyramid->image[l + 1], size->width[l], size->height[l]});
 }
 
-/* The image after `l`, as large as l, in `expanded`. */
+/* Expands the image after `l` to the size of image l, in `expanded`. */
 static void expand(const Filter *filter, const Pyramid *pyramid, int l)
 {
   const CfLlfPyramid *size = &filter->size;
@@ -119,7 +119,7 @@ static size_t pixels(const Filter *filter, int l)
 
 /* ---- The series ---- */
 
-/* A term's part in S_l. */
+/* Adds one harmonic to S_l. */
 static void add_term(const Filter *filter, int n, int l)
 {
   const double turn = (n + 1) * filter->series.base, b = filter->series.b[n];

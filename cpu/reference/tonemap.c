@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tone mapping as plan/tonemap_plan.h defines it, pixel by pixel in double precision.
+ * Tone mapping by the definition in plan/tonemap_plan.h, pixel by pixel in double precision.
  */
 #include "plan/tonemap_plan.h"
 
@@ -17,16 +17,16 @@ typedef struct {
   CfTonemapCodes from, to;
   const CfTonemapPrimaries *primaries; /* of the source */
   CfTonemapCurve curve;
-  CfTonemapMemory memory; /* of frames before, where the peak is measured */
+  CfTonemapMemory memory; /* of previous frames, where the peak is measured */
   int threads;
-  double *plane;  /* v over STOPS, rounded to codes of 16 bits: 0..1 */
-  double *base;   /* the same, filtered */
+  double *plane;  /* v / STOPS, 0..1, rounded to codes of 16 bits */
+  double *base;   /* the filtered plane, likewise */
   double *signal; /* R'G'B' of the result */
 } State;
 
 /* ---- Samples ---- */
 
-/* Finds the plane that has a role's samples, and their channel. */
+/* Finds the plane of a role, and the role's channel. */
 static CfSamples find_plane(const CfVideo *video, const CfPicture *picture, CfRole role, int *p,
                             int *channel)
 {
@@ -44,7 +44,7 @@ static double load(const CfVideo *video, const CfPicture *picture, CfRole role, 
   return cf_sample_load(&plane, x >> info->subsampling_x, y >> info->subsampling_y, channel);
 }
 
-/* `x` and `y` in the plane's own samples. */
+/* Stores a sample; `x` and `y` count samples of its plane. */
 static void store(const State *state, const CfPicture *picture, CfRole role, int x, int y,
                   double code)
 {
@@ -61,7 +61,7 @@ static double weigh(const double weight[3], const double color[3])
   return weight[0] * color[0] + weight[1] * color[1] + weight[2] * color[2];
 }
 
-/* Linear light in nits. */
+/* The linear light of a pixel, in nits. */
 static void light_of(const State *state, const CfPicture *picture, int x, int y, double light[3])
 {
   const CfTonemapCodes *from = &state->from;
@@ -110,7 +110,7 @@ static void analyse(const State *state, const CfPicture *source)
   }
 }
 
-/* R'G'B' of the result. */
+/* The R'G'B' of a pixel of the result. */
 static void finish_pixel(const State *state, const double light[3], double plane, double base,
                          double signal[3])
 {
@@ -149,11 +149,11 @@ static void finish_pixel(const State *state, const double light[3], double plane
 typedef struct {
   const State *state;
   const CfPicture *source;
-} Finish;
+} FinishContext;
 
 static void finish_rows(void *context, int first, int end)
 {
-  const Finish *finish = context;
+  const FinishContext *finish = context;
   const State *state = finish->state;
   const int width = state->video.width;
 
@@ -198,7 +198,7 @@ static void store_luma(const State *state, const CfPicture *to)
                 state->to.luma_scale * weigh(state->to.weight, signal_at(state, x, y)));
 }
 
-/* The mean of a block of 2x2 pixels, of those that are in the picture. */
+/* Stores the chroma of a block of 2x2 pixels: the mean over those in the picture. */
 static void store_chroma(const State *state, const CfPicture *to, int x, int y)
 {
   const CfTonemapCodes *codes = &state->to;
@@ -233,7 +233,7 @@ static void store_picture(const State *state, const CfPicture *to)
       store_chroma(state, to, x, y);
 }
 
-/* ---- Engine ---- */
+/* ---- The engine ---- */
 
 static void close_state(void *opaque)
 {
@@ -317,7 +317,7 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   for (size_t i = 0; i < pixels; i++)
     state->base[i] = rounded_plane(state->base[i]);
   cf_parallel_for(state->threads, state->video.height, 1, finish_rows,
-                  &(Finish){state, &job->source});
+                  &(FinishContext){state, &job->source});
   store_picture(state, &job->destination);
   return true;
 }

@@ -7,10 +7,10 @@
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
-/* Pixels that are mixed at a time. */
+/* Pixels that are mixed at once. */
 #define MIXED 64
 
-/* A plane of a job: its rows first, first + 1, ... are blended within `rect`. */
+/* One plane of a job: item i of the loop is row first + i; samples are blended within `rect`. */
 typedef struct {
   const CfCoverage *coverage;
   const CfPicture *source, *destination;
@@ -28,7 +28,7 @@ static void copy(uint8_t *to, const uint8_t *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-/* The coverage of each pixel for all its channels, so that mixing need not spread it. */
+/* Repeats the coverage of each pixel for all channels, so that mixing is one loop over samples. */
 INLINE void spread_pixels(const int channels, const uint16_t *coverage, int pixels,
                           uint16_t *restrict samples)
 {
@@ -67,7 +67,7 @@ static void mix_words(const uint8_t *from, const uint8_t *filtered, const uint16
   }
 }
 
-/* Pixels that are partly covered; `to` may be `from`. */
+/* Mixes partly covered pixels; `to` may be `from`. */
 static void mix(const Plane *plane, uint8_t *to, const uint8_t *from, const uint8_t *filtered,
                 const uint16_t *coverage, int pixels)
 {
@@ -75,7 +75,7 @@ static void mix(const Plane *plane, uint8_t *to, const uint8_t *from, const uint
   uint16_t spread_coverage[MIXED * CF_MAX_CHANNELS];
   uint8_t mixed[MIXED * CF_MAX_CHANNELS * sizeof(uint16_t)];
 
-  /* Where all is opaque, weights change nothing. */
+  /* Weights change nothing where all pixels are opaque. */
   if (alpha >= 0 && !(cf_pixels_are_opaque(from, alpha, pixels) &&
                       cf_pixels_are_opaque(filtered, alpha, pixels))) {
     for (int i = 0; i < pixels; i++)
@@ -184,7 +184,7 @@ void cf_blend(const CfCoverage *coverage, const CfPicture *source, const CfFilte
   }
 }
 
-/* A filtered picture */
+/* ---- A filtered picture ---- */
 
 typedef struct {
   const CfVideo *video;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tone mapping on the CPU: pairs of rows, in pieces that stay in a cache, before and after the
- * local Laplacian filter of the plane.
+ * Tone mapping on the CPU: loops over rows and pairs of rows, in pieces that stay in the
+ * first-level cache, before and after the local Laplacian filter of the plane.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "cpu/tonemap/pixels.h"
 #include "plan/int_math.h"
 
-/* A component's samples in their plane. */
+/* Where the samples of a component lie. */
 typedef struct {
   int plane;
   bool halved_x, halved_y;
@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   CfVideo video, destination;
   int threads;
-  Component from[3]; /* luma, blue, red */
+  Component from[3]; /* luma, blue chroma, red chroma */
   Component to[3];   /* the same, or red, green, blue */
   CfTonemapSource source;
   CfTonemapTones tones;
@@ -33,7 +33,7 @@ typedef struct {
   /* A code of the destination is scale * value + offset[row & 7][column & 7], rounded half up. */
   float scale[3], offset[3][8][CF_TONEMAP_PIECE];
 
-  CfTonemapMemory memory; /* of frames before, where the peak is measured */
+  CfTonemapMemory memory; /* of previous frames, where the peak is measured */
   atomic_uint histogram[CF_TONEMAP_BINS];
 
   void *filter;           /* state of cf_llf_cpu */
@@ -41,20 +41,20 @@ typedef struct {
   int stride;
 } State;
 
-/* A frame's loop over rows or pairs of them. */
+/* The context of a loop over rows, or pairs of rows, of a frame. */
 typedef struct {
   State *state;
   const CfJob *job;
 } Loop;
 
-/* A piece of a pair of rows: the rows y .. y + rows - 1, columns x .. x + count - 1. */
+/* Rows y..y + rows - 1 and columns x..x + count - 1 of a pair of rows. */
 typedef struct {
   int x, y, count, rows;
 } Piece;
 
 /* ---- Light ---- */
 
-/* A component of each pixel. */
+/* The codes of a component for each pixel of row `y`; subsampled samples are repeated. */
 static void load(const CfPicture *picture, const Component *component, const Piece *piece, int y,
                  float *code)
 {
@@ -70,7 +70,7 @@ static void load(const CfPicture *picture, const Component *component, const Pie
   }
 }
 
-/* Of row y of a piece. */
+/* Linear light of row `y` of a piece. */
 static void load_light(const Loop *loop, const Piece *piece, int y, CfTonemapRow light[3])
 {
   const State *state = loop->state;
@@ -124,7 +124,7 @@ static void analyse_rows(void *context, int first, int end)
 
 /* ---- Finish ---- */
 
-/* Samples of a component, in its own rows and columns. */
+/* Stores samples of a component; x and y count its own samples. */
 static void store(const Loop *loop, int component, int x, int y, int count, const float *value)
 {
   const State *state = loop->state;
@@ -143,7 +143,7 @@ static void store_opaque(const Loop *loop, const Piece *piece, int y, CfTonemapR
     store(loop, c, piece->x, y, piece->count, signal[c]);
 }
 
-/* Of both rows. */
+/* Stores the chroma of both rows of a piece. */
 static void store_chroma(const Loop *loop, const Piece *piece, CfTonemapRow signal[2][3],
                          CfTonemapRow luma[2])
 {
@@ -212,7 +212,7 @@ static void set_tones(State *state, double peak)
   cf_tonemap_tone_table(&curve, params->saturation, state->tones.tone);
 }
 
-/* From what the loop over rows has counted. */
+/* Sets the tones for the peak of the histogram that the loop over rows has counted. */
 static void follow_peak(State *state, const CfJob *job)
 {
   uint32_t histogram[CF_TONEMAP_BINS];
@@ -250,7 +250,7 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
 
 /* ---- Parameters ---- */
 
-/* How values become codes of the destination. */
+/* Sets scales and offsets from values to codes of the destination. */
 static void set_codes(State *state)
 {
   const CfTonemapCodes *codes = &state->codes;

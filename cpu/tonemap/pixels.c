@@ -30,14 +30,14 @@ INLINE float power_4(float value)
   return value * value * (value * value);
 }
 
-/* The logarithm to base 2 of a number above 0, to 1e-7; about -127 of 0. */
+/* log2 of a number above 0, to 1e-7; about -127 for 0. */
 INLINE float log_2(float value)
 {
   int32_t bits, exponent;
   float mantissa;
 
   memcpy(&bits, &value, sizeof bits);
-  exponent = (bits - 0x3f3504f3) >> 23; /* mantissas are between the roots of 1/2 and 2 */
+  exponent = (bits - 0x3f3504f3) >> 23; /* mantissas lie between sqrt (1/2) and sqrt (2) */
   bits -= exponent * (1 << 23);
   memcpy(&mantissa, &bits, sizeof mantissa);
 
@@ -49,11 +49,11 @@ INLINE float log_2(float value)
   return (float)exponent + s * series;
 }
 
-/* 2 to a power, to 2e-7. */
+/* 2^power, to 2e-7. */
 INLINE float exp_2(float power)
 {
   const float inside = clamp(power, -126.0f, 126.0f);
-  const float whole = inside + 12582912.0f; /* 1.5 * 2^23 rounds to the nearest integer */
+  const float whole = inside + 12582912.0f; /* adding 1.5 * 2^23 rounds to the nearest integer */
   const float f = inside - (whole - 12582912.0f);
   const float series =
       1.0f +
@@ -64,7 +64,7 @@ INLINE float exp_2(float power)
   float scale;
 
   memcpy(&bits, &whole, sizeof bits);
-  bits = (bits << 23) + 0x3f800000; /* what is above the exponent falls out */
+  bits = (bits << 23) + 0x3f800000; /* bits above the exponent are shifted out */
   memcpy(&scale, &bits, sizeof scale);
   return scale * series;
 }
@@ -90,7 +90,7 @@ INLINE void show_hlg(const double weight[3], int count, float *restrict red, flo
   }
 }
 
-/* R'G'B' as places in the table of light. */
+/* R'G'B' as positions in the table of light. */
 INLINE void decode(const CfTonemapSource *source, const float *restrict luma,
                    const float *restrict blue, const float *restrict red, int count,
                    float *restrict r, float *restrict g, float *restrict b)
@@ -113,7 +113,8 @@ INLINE void decode(const CfTonemapSource *source, const float *restrict luma,
   }
 }
 
-/* Between entries. Apart from decode(), since compilers make a branch of a clamped place. */
+/* Interpolates between entries. Separate from decode(), since compilers turn a clamped index into a
+ * branch. */
 INLINE void look_up_light(const float *restrict table, const float *restrict place, int count,
                           float *restrict light)
 {
@@ -165,7 +166,7 @@ void cf_tonemap_analyse(const CfTonemapSource *source, CfTonemapRow light[3], in
 
 static const float to_place = (float)CF_TONEMAP_TONE_STEPS / 65535.0f;
 
-/* What the curve says between the entries that a plane's codes lie between. */
+/* The tone at the plane's codes, interpolated between entries. */
 INLINE void look_up_own(const CfTonemapTone *restrict table, const uint16_t *restrict plane,
                         int count, float *restrict gain, float *restrict room,
                         float *restrict saturation)
@@ -182,7 +183,7 @@ INLINE void look_up_own(const CfTonemapTone *restrict table, const uint16_t *res
   }
 }
 
-/* The gain alone. */
+/* The same, but the gain only. */
 INLINE void look_up_gain(const CfTonemapTone *restrict table, const uint16_t *restrict base,
                          int count, float *restrict gain)
 {
@@ -196,7 +197,8 @@ INLINE void look_up_gain(const CfTonemapTone *restrict table, const uint16_t *re
   }
 }
 
-/* The gain of each pixel, from its own, `gain`, and that of its base. In place. */
+/* Replaces each pixel's own gain by the gain with local contrast, from the plane, its base and the
+ * base's gain. */
 INLINE void add_local(const CfTonemapTones *tones, const uint16_t *restrict plane,
                       const uint16_t *restrict base, const float *restrict base_gain,
                       const float *restrict room, int count, float *restrict gain)
@@ -218,7 +220,7 @@ INLINE void add_local(const CfTonemapTones *tones, const uint16_t *restrict plan
   }
 }
 
-/* Linear light of BT.709, white at 1, of the source's. */
+/* From the source's linear light to that of BT.709, with white at 1. */
 INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
                      const float *restrict saturation, const float *restrict red,
                      const float *restrict green, const float *restrict blue, int count,
@@ -254,7 +256,7 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
     const float ab = colour * (b - luminance);
     const float above = largest(largest(ar, ag), ab), below = -smallest(smallest(ar, ag), ab);
     const float inside =
-        smallest(grey / largest(below, 1e-9f) + 1e-6f, 1.0f); /* rounds to below 0 */
+        smallest(grey / largest(below, 1e-9f) + 1e-6f, 1.0f); /* against rounding to below 0 */
 
     const float top = largest(grey + inside * above, 1.0f), excess = top - 1.0f;
     const float rate = (float)CF_TONEMAP_PALING * excess;
@@ -309,7 +311,7 @@ void cf_tonemap_luma(const CfTonemapCodes *codes, CfTonemapRow signal[3], int co
     luma[i] = kr * red[i] + kg * green[i] + kb * blue[i];
 }
 
-/* The sum of a colour less luma in two rows. */
+/* The sum over both rows of colour - luma. */
 INLINE float block_column(const float *const colour[2], const float *const luma[2], int x)
 {
   return colour[0][x] - luma[0][x] + (colour[1][x] - luma[1][x]);

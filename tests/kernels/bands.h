@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Bands of rows, for engines with `halo`: a picture made band by band equals the picture made at
- * once, a band reads no row beyond its halo and writes none but its own.
+ * Bands of rows, for engines with `halo`: a picture filtered band by band equals the picture
+ * filtered at once; a band reads no row beyond its halo, and writes only its own rows.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ static inline PlaneRows band_plane_rows(const CfVideo *video, int plane, int fir
                      end >= video->height ? cf_plane_height(video, plane) : end >> shift};
 }
 
-/* Copies these rows of luma, and what belongs to them. */
+/* Copies luma rows first..end - 1, and the rows of other planes that belong to them. */
 static inline void band_copy_rows(const CfTestPicture *to, const CfTestPicture *from, int first,
                                   int end)
 {
@@ -38,7 +38,8 @@ static inline void band_copy_rows(const CfTestPicture *to, const CfTestPicture *
   }
 }
 
-/* Runs one band of `source`, all other rows of which are poisoned, on a poisoned `destination`. */
+/* Filters one band of `source` into a poisoned `destination`; rows of `source` beyond the halo are
+ * poisoned too. */
 static inline bool band_run(CfTest *test, CfFilter *filter, const CfMemory *memory, Band band,
                             const CfTestPicture *source, CfTestPicture *destination)
 {
@@ -106,8 +107,8 @@ static inline void expect_these_bands_equal_whole(CfTest *test, const void *para
   cf_picture_free(poison);
 }
 
-/* Splits the picture into bands at random, runs each alone and compares. The params have passed
- * their effect's checks. */
+/* Splits the picture into random bands, filters each alone and compares. The params have passed
+ * their effect's check. */
 static inline void expect_bands_equal_whole(CfTest *test, const void *params,
                                             const CfTestPicture *source)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The block average is exact: every engine gives the same bytes as the oracle below.
+ * The block average is exact: every engine returns the same bytes as the oracle below.
  */
 #include "blockavg.h"
 
@@ -11,16 +11,15 @@
 #include "harness.h"
 #include "naive_fill.h"
 
-/* ---- The oracle: one value a block from tables of sums over all pixels above and to the left ----
- */
+/* ---- The oracle: one value per block, from summed-area tables ---- */
 
 typedef struct {
   const CfTestPicture *source;
   const CfFormatInfo *format;
   int plane, width, height, channels, alpha;
   const CfBlockavgParams *params;
-  uint64_t *sums;     /* of each channel, (width + 1) x (height + 1) */
-  uint64_t *weighted; /* of each channel times alpha */
+  uint64_t *sums;     /* per channel, (width + 1) x (height + 1) sums */
+  uint64_t *weighted; /* per channel, the sums of channel times alpha */
 } Oracle;
 
 static uint64_t *table_entry(const Oracle *oracle, uint64_t *table, int x, int y, int channel)
@@ -66,7 +65,8 @@ static void build_tables(Oracle *oracle)
   }
 }
 
-/* The largest r with 2 r - 1 <= 2 a / b, found without dividing twice as the engines do. */
+/* a / b rounded half up: the largest r with 2 r - 1 <= 2 a / b. Computed differently from the
+ * engines. */
 static int divide_half_up(uint64_t a, uint64_t b)
 {
   const uint64_t quotient = a / b, rest = a % b;
@@ -102,7 +102,7 @@ static int extreme(const Oracle *oracle, const int x[2], const int y[2], int cha
   return oracle->params->mode == CF_BLOCKAVG_MIN ? least : most;
 }
 
-/* The first and the last but one of the samples that share a block with sample `at`. */
+/* The first sample of the block that sample `at` belongs to, and the first one after the block. */
 static void find_block(int at, int size, int subsampling, int block_size, int edges[2])
 {
   const int block = (at << subsampling) / block_size;
@@ -143,7 +143,7 @@ static void predict_plane(Oracle *oracle, CfTestPicture *want)
   }
 }
 
-/* What every engine must return, bit for bit. */
+/* The result that every engine must return, bit for bit. */
 static CfTestPicture *predict(const CfTestPicture *source, const CfBlockavgParams *params)
 {
   CfTestPicture *want = cf_picture_copy(source, CF_LAYOUT_TIGHT);
@@ -181,7 +181,7 @@ static CfTestPicture *new_source(CfTest *test, CfFormat format, int width, int h
   return source;
 }
 
-/* Runs the engine of an open rig, into another picture and in place, and compares. */
+/* Runs the engine into another picture and in place, and compares both results. */
 static void expect_exact(CfTest *test, CfRig *rig, const CfTestPicture *source,
                          const CfBlockavgParams *params)
 {
@@ -255,8 +255,8 @@ static void every_picture_and_mode(CfTest *test)
   }
 }
 
-/* Opaque, transparent and mixed blocks beside each other: regions that are all opaque or all
- * transparent take other ways through the engines. */
+/* Opaque, transparent and mixed blocks side by side: engines may treat runs of blocks that are all
+ * opaque or all transparent specially. */
 static void weigh_colours(CfTest *test, CfFormat format)
 {
   CfTestPicture *source = new_source(test, format, 150, 90, CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
@@ -272,7 +272,7 @@ static void weigh_colours(CfTest *test, CfFormat format)
     check(test, source, (CfBlockavgParams){size, size, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 1);
     check(test, source, (CfBlockavgParams){size, 100, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 3);
   }
-  for (int weight = 1; weight < 4; weight++) { /* so small that rounding it would show */
+  for (int weight = 1; weight < 4; weight++) { /* so small that rounding it would be visible */
     cf_picture_set_role(source, CF_ROLE_ALPHA, weight);
     check(test, source, (CfBlockavgParams){5, 7, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 1);
   }
@@ -287,7 +287,7 @@ static void alpha_weighs_colours(CfTest *test)
   }
 }
 
-/* Sums of many rows of white, which must not overflow. */
+/* Sums of many rows of white must not overflow. */
 static void tall_and_wide_blocks(CfTest *test)
 {
   static const int sizes[] = {255, 256, 257, 258, 300, 512, 513, 1000, 4096};
@@ -309,7 +309,7 @@ static void tall_and_wide_blocks(CfTest *test)
   }
 }
 
-/* Sets the samples of the largest block to `code`. */
+/* Sets the samples of the largest block, in `rows` rows, to `code`. */
 static void set_block(CfTestPicture *picture, int code, int rows)
 {
   for (int y = 0; y < rows; y++) {
@@ -318,7 +318,7 @@ static void set_block(CfTestPicture *picture, int code, int rows)
   }
 }
 
-/* 2^24 samples: the largest sums there are, and means of exactly and nearly white - 1/2. */
+/* 2^24 samples: the largest sums, and means exactly at and next to white - 1/2. */
 static void largest_block(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE};
@@ -366,7 +366,7 @@ static void any_number_of_threads(CfTest *test)
   }
 }
 
-/* They do where there is enough to do in each. */
+/* Large pictures, where rows of blocks are shared out. */
 static void threads_share_rows_of_blocks(CfTest *test)
 {
   CfTestPicture *source =
@@ -379,7 +379,7 @@ static void threads_share_rows_of_blocks(CfTest *test)
   cf_picture_free(source);
 }
 
-/* Means of two or three samples, by hand. */
+/* Means of two or three samples, computed by hand. */
 static void halves_round_up(CfTest *test)
 {
   static const struct {
@@ -403,7 +403,7 @@ static void halves_round_up(CfTest *test)
   }
 }
 
-/* Bits below the code value do not count, and are cleared. */
+/* Bits below the code are ignored in the source, and 0 in the result. */
 static void low_bits_are_ignored(CfTest *test)
 {
   CfTestPicture *source =
@@ -472,7 +472,7 @@ static void params_are_as_documented(CfTest *test)
               "%s=%s", texts[i].name, texts[i].text);
 }
 
-/* One colour everywhere, the same in every engine, whatever was there, and in both ranges. */
+/* The same colour in every engine, whatever the source, in both ranges. */
 static void fill_is_one_colour(CfTest *test)
 {
   static const uint32_t colours[] = {0xff000000, 0xffffffff, 0xff00ff00, 0x80c01020, 0x00ff7f01};
@@ -492,7 +492,7 @@ static void fill_is_one_colour(CfTest *test)
   }
 }
 
-/* What stands for automatic sizes, and when. */
+/* The values that replace automatic ones, and when they do. */
 static void automatic_is_safe(CfTest *test)
 {
   const CfParam *table = cf_blockavg.params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps with map_isolate: the reference against the definition, a sum over all samples around
+ * Blur maps with map_isolate: the reference against the definition, a sum over all neighbours
  * weighted by their own map values; the other engines against the reference.
  */
 #include <string.h>
@@ -9,7 +9,7 @@
 
 /* ---- The definition ---- */
 
-/* One plane under way. */
+/* One plane of the picture under test. */
 typedef struct {
   const CfGaussblurParams *params;
   const CfTestPicture *source;
@@ -18,7 +18,7 @@ typedef struct {
   double *m;
 } Plane;
 
-/* What channel `c` of a sample is, or NaN where it stays. `*visible` gets the share of alpha. */
+/* Channel `c` of a sample, or NaN where the sample stays; `visible` gets the share of its alpha. */
 static double isolated(const Plane *plane, int x, int y, int c, double *visible)
 {
   const CfGaussblurParams *params = plane->params;
@@ -53,7 +53,7 @@ static double isolated(const Plane *plane, int x, int y, int c, double *visible)
   return all > 0.0 && weights > 0.0 ? sum / weights : NAN;
 }
 
-/* How far `got` is from it at most. */
+/* The largest distance of `got` from the definition. */
 static double distance(const CfGaussblurParams *params, const CfTestPicture *source,
                        const CfTestPicture *got)
 {
@@ -104,7 +104,7 @@ static void reference_is_the_definition(CfTest *test)
 
     params.map_isolate = true;
     params.border = i % 5;
-    /* All is opaque there: an ordinary blur, which sees the border. */
+    /* Alpha is opaque: an ordinary blur, which reads the border. */
     if (params.map_mode == CF_MAP_ALPHA && !cf_format_info(test->format)->alpha)
       params.border = CF_BORDER_REFLECT;
     params.map = map;
@@ -128,7 +128,7 @@ static void reference_is_the_definition(CfTest *test)
 
 /* ---- Every engine ---- */
 
-/* A subject that stays sharp: a disc with strands that stand out of it, 0; or its soft edge. */
+/* A subject that stays sharp, m = 0: a disc with strands; `soft` gives it a soft edge. */
 static CfMap *subject(int width, int height, bool soft)
 {
   uint16_t *values = malloc((size_t)width * (size_t)height * sizeof *values);
@@ -192,7 +192,7 @@ static void drawn_maps_agree(CfTest *test)
   }
 }
 
-/* Of many tiles of every engine, aligned and not. */
+/* Many tiles of every engine, aligned and not. */
 static void larger_pictures_agree(CfTest *test)
 {
   for (int i = 0; i < 2; i++) {
@@ -211,7 +211,7 @@ static void larger_pictures_agree(CfTest *test)
   }
 }
 
-/* A map that stays for some frames, of other pictures each, and then is another one. */
+/* One map for several frames of different pictures, then another map. */
 static void later_frames_agree(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA};
@@ -245,7 +245,7 @@ static void later_frames_agree(CfTest *test)
   }
 }
 
-/* A white subject on black, as one with a hard mask: not a trace of it is around. */
+/* A white subject on black with a hard mask leaves no trace around it. */
 static void leaves_no_aura(CfTest *test)
 {
   const CfFormatInfo *info = cf_format_info(test->format);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps up to the largest sigmas, alike and unlike along both axes, with every border, in
- * pictures that a Gaussian leaves many times over: every engine against the definition.
+ * Blur maps up to the largest sigmas, equal and different along both axes, with every border, in
+ * pictures that are small compared with the Gaussian: every engine against the definition.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static int fold(CfBorder border, int i, int size)
                                       : naive_fold(border, i % period, size);
 }
 
-/* Of a sample: how much each row or column of the picture weighs, and what lies outside of it. */
+/* The weights of a sample: of each row or column of the picture, and of all positions outside of
+ * it. */
 typedef struct {
   double inside[LONGEST_SIDE], outside;
 } Weights;
@@ -53,7 +54,7 @@ static void weigh(Weights *weights, double sigma, int at, int size, CfBorder bor
   weights->outside /= sum;
 }
 
-/* The map `linear` in a sample of a plane. */
+/* The value of the map `linear` at a sample of a plane. */
 static double linear_m(const CfGaussblurParams *params, const CfVideo *video, int p, int x, int y)
 {
   const CfPlaneFormat *plane = &cf_format_info(video->format)->plane[p];
@@ -65,7 +66,7 @@ static double linear_m(const CfGaussblurParams *params, const CfVideo *video, in
   return fmin(distance / params->map_outer, 1.0);
 }
 
-/* What a sample should be, unrounded. */
+/* The exact value of a sample, not rounded. */
 static double wanted(const Naive *naive, const Weights *row, const Weights *column, int channel)
 {
   const double border = naive->border[naive->format->role[channel]];
@@ -148,9 +149,9 @@ static void try(CfTest *test, const CfGaussblurParams *params, const CfTestPictu
     const Distance distance = distance_of(params, source, got);
     const double rms = sqrt(distance.squares / distance.samples);
 
-    /* Half a code is rounding. */
+    /* Includes half a code of rounding. */
     CF_EXPECT(test, distance.worst <= 2.5, "off by %g", distance.worst);
-    /* Of a few samples it is chance. */
+    /* The mean over few samples is left to chance. */
     CF_EXPECT(test, distance.samples < 1000 || rms < 0.5, "rms %g", rms);
   }
   cf_picture_free(got);
@@ -173,7 +174,8 @@ static void every_border(CfTest *test)
   for (int border = 0; border <= CF_BORDER_CONSTANT; border++) {
     for (int i = 0; i < SIGMAS; i++) {
       for (int s = 0; s < 5; s++, round++) {
-        /* Formats and numbers of threads meet every border, every sigma and every size. */
+        /* In the course of the rounds, formats and numbers of threads meet every border, sigma and
+         * size. */
         const CfFormat format = formats[(round + border) % 4];
         const CfVideo video = cf_video(format, sizes[s].width, sizes[s].height);
         const CfGaussblurParams params = {.sigma = sigmas[i].sigma,

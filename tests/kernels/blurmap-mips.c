@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The plan of a blur map's mip images alone: what they are halved from, what they cover, where they
- * lie in memory, and which pictures are too large for kernels to index.
+ * The plan of a blur map's mip images: what each is halved from, what it covers, where it lies in
+ * memory, and which pictures are too large for kernels to index.
  */
 #include <limits.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static CfMipArea whole(int width, int height, int channels, CfBorder border)
   return (CfMipArea){width, height, channels, 0, height, border};
 }
 
-/* Sigma is 1.5 to 3 texels, but where an axis is not halved, or as often as can be. */
+/* Sigma is 1.5 to 3 texels, except for axes that are not halved, or halved as often as possible. */
 static void texels_suit_sigma(CfTest *test)
 {
   for (double sigma = 0.0; sigma <= 250.0; sigma += 0.25) {
@@ -50,7 +50,7 @@ static void expect_image(CfTest *test, const CfMipPlane *plane, const CfMipArea 
   const int from_y = image->parent < 0 ? 0 : plane->image[image->parent].log_y;
   CF_EXPECT(test, image->log_x - from_x <= 1 && image->log_y - from_y <= 1, "parent %d",
             image->parent);
-  /* An axis is halved by other taps the first time, which only the frame knows. */
+  /* The first halving of an axis uses other taps, and only the frame is halved by these. */
   CF_EXPECT(test,
             image->parent < 0 ||
                 ((from_x > 0 || image->log_x == 0) && (from_y > 0 || image->log_y == 0)),
@@ -68,7 +68,7 @@ static void expect_image(CfTest *test, const CfMipPlane *plane, const CfMipArea 
         "%d, %d and %dx%d texels", image->first_x, image->first_y, image->width, image->height);
 }
 
-/* Each image lies behind the last one's texels, and the count is of all. */
+/* Images lie one behind the other, and the count covers all of them. */
 static void expect_memory(CfTest *test, const CfMipPlane *plane, const CfMipArea *area,
                           uint64_t before, uint64_t texels)
 {
@@ -106,7 +106,7 @@ static void images_cover_and_do_not_overlap(CfTest *test)
   }
 }
 
-/* Images of an axis alone have nearly as many texels as the frame has samples. */
+/* Images halved along one axis only have nearly as many texels as the frame has samples. */
 static void what_cannot_be_indexed_is_refused(CfTest *test)
 {
   const CfBlurLevels across = levels_of(0.0, 250.0, 0.0, 0.0);

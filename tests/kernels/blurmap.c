@@ -12,9 +12,9 @@
 #include "harness.h"
 #include "naive_map.h"
 
-/* How far `got` is from the real values. Where truncation jumps (4 sigma is about an integer),
- * sigmas that differ by rounding differ in taps, so the bound of the caller is not that of rounding
- * alone. */
+/* The largest distance of `got` from the exact values. Where the truncation jumps (4 sigma near an
+ * integer), sigmas that differ by rounding have different numbers of taps, so the caller's bound
+ * covers more than rounding. */
 static double naive_map_distance(const CfGaussblurParams *params, const CfTestPicture *source,
                                  const CfTestPicture *got)
 {
@@ -112,7 +112,7 @@ static void agrees_with_reference(CfTest *test)
   }
 }
 
-/* Samples beside each other lie between the same few levels, in whole tiles of every plane. */
+/* Neighbouring samples lie between the same few levels, in whole tiles of every plane. */
 static void smooth_pictures_agree(CfTest *test)
 {
   for (int i = 0; i < 4; i++) {
@@ -127,11 +127,11 @@ static void smooth_pictures_agree(CfTest *test)
   }
 }
 
-/* Levels read from pyramids next to levels filtered in tiles, all borders. */
+/* Levels from pyramids beside levels filtered in tiles, with all borders. */
 static void large_sigmas_agree(CfTest *test)
 {
   const double sigmas[] = {12.0, 20.0, 60.0};
-  /* Not those that large sigmas turn to a gray half way between two codes. */
+  /* Without patterns that large sigmas turn into a gray half way between two codes. */
   const CfPattern patterns[] = {CF_PATTERN_NOISE, CF_PATTERN_RAMPS, CF_PATTERN_DOTS,
                                 CF_PATTERN_PHOTO};
 
@@ -155,7 +155,7 @@ static void steps_and_checkers(CfTest *test)
     CfTestPicture *source =
         picture(i % 2 ? CF_FORMAT_NV12 : CF_FORMAT_RGBA, 97, 50,
                 i % 2 ? CF_PATTERN_EXTREMES : CF_PATTERN_NOISE, CF_ALPHA_RANDOM, test->seed);
-    /* As large as the picture, so that neighbours have nothing in common. */
+    /* A map of the picture's size, so that neighbouring samples differ in everything. */
     CfMap *map = draw(i % 2 ? MAP_CHECKER : MAP_STEP, 97, 50, 0);
 
     params.map = map;
@@ -190,7 +190,7 @@ static void constant_map_is_a_uniform_blur(CfTest *test)
   }
 }
 
-/* Bit for bit, also colours that do not show. */
+/* Bit for bit, colours that alpha hides included. */
 static void zero_copies(CfTest *test)
 {
   CfTestPicture *source =
@@ -225,7 +225,7 @@ static void zero_copies(CfTest *test)
   cf_picture_free(source);
 }
 
-/* One state after other maps and pictures gives what a state of its own gives. */
+/* A state that has had other maps and pictures gives the same result as a new state. */
 static void update_takes_over(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_I420, CF_FORMAT_ARGB};
@@ -239,7 +239,7 @@ static void update_takes_over(CfTest *test)
       CfTestPicture *got = cf_picture_new(&source->video, source->layout);
       CfTestPicture *want = cf_picture_new(&source->video, source->layout);
       CfMap *map = draw((Drawing)(i % 4), 20 + i, 10, test->seed + i);
-      /* Twice the same and others in between; some are uniform. */
+      /* Each twice, with others in between; some are uniform. */
       CfGaussblurParams params = mapped((CfMapMode)(i % 6), 0.8 * (i / 2 * 2 + 1), 0.0);
 
       params.map = map;
@@ -254,7 +254,7 @@ static void update_takes_over(CfTest *test)
         params.map = map;
         if (cf_test_filter(test, test->engine, &params, 2, source, want))
           cf_test_compare_exact(test, got, want);
-        /* And once more, with nothing changed. */
+        /* Once more, with nothing changed. */
         if (cf_rig_run(rig, source, got))
           cf_test_compare_exact(test, got, want);
         cf_map_unref(map);
@@ -273,7 +273,7 @@ static void odd_params_are_refused(CfTest *test)
   const struct {
     CfMapMode mode;
     double sigma, relative;
-    const char *word; /* in the message */
+    const char *word; /* expected in the message */
   } cases[] = {{CF_MAP_FILE, 2.0, 0.0, "map-location"},
                {CF_MAP_RADIAL, -2.0, 0.0, "sigma is -2"},
                {CF_MAP_LINEAR, 2.0, 0.1, "sigma-relative"},
@@ -337,7 +337,7 @@ static void regions_agree(CfTest *test)
   }
 }
 
-/* Each region is blurred with its own sigma, and nothing else is touched. */
+/* Each region is blurred with its own sigma, and nothing else changes. */
 static void sigma_follows_each_region(CfTest *test)
 {
   const CfRegion some[] = {{8, 6, 20, 30}, {60, 4, 60, 60}};

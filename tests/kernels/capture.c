@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * CUDA engines refuse a stream that is being captured into a graph, with an error that says so, and
- * filter as before when the capture has ended. Skipped where there is no GPU.
+ * CUDA engines refuse a stream that is being captured into a graph, say so in the error, and filter
+ * as before once the capture has ended. Skipped without a GPU.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "harness.h"
 
-/* Of the driver's API, which is loaded only where there is a GPU. */
+/* From the driver's API, which is loaded only where there is a GPU. */
 #define CAPTURE_MODE_RELAXED 2
 
 typedef int (*BeginCapture)(void *stream, int mode);

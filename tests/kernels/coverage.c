@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What plan/coverage.h and coverage_frame.h tell of regions besides where they are: texts, sizes,
- * shares of a picture.
+ * plan/coverage.h and coverage_frame.h, except for the coverage of samples: texts, sizes, shares of
+ * a picture, cells.
  */
 #include <limits.h>
 #include <math.h>
@@ -34,7 +34,7 @@ static double counted_share(const CfVideo *video, const CfRegions *regions)
   return sum / CF_COVERED / ((double)video->width * video->height);
 }
 
-/* What is reckoned from outlines is what pixels add up to. */
+/* The share computed from outlines equals the share counted over pixels. */
 static void shares_are_counted(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY8, 320, 200);
@@ -72,8 +72,8 @@ static void shares_are_counted(CfTest *test)
   }
 }
 
-/* What was set for one frame leaves nothing behind for the next, of any size, and takes no more
- * memory than the largest needs. */
+/* A frame leaves nothing behind for the next, of whatever size, and memory is bounded by the
+ * largest. */
 static void frames_follow_each_other(CfTest *test)
 {
   enum { MOST = 200, WIDTH = 300 };
@@ -119,8 +119,8 @@ static void frames_follow_each_other(CfTest *test)
   cf_coverage_clear(&kept);
 }
 
-/* Stretches follow each other, miss nothing that is covered, and of a small region hold no more
- * than is near it: what lies between regions costs no time. */
+/* Stretches follow each other and miss no covered sample, and those of a small region are short:
+ * areas far from regions cost no time. */
 static void stretches_are_near_regions(CfTest *test)
 {
   enum { WIDTH = 3000, HEIGHT = 70, NEAR = 64 };
@@ -198,7 +198,7 @@ static void texts_are_parsed(CfTest *test)
             "wrong numbers");
 }
 
-/* A field has half the rows of its frame: sides are compared as they are seen. */
+/* A field has half the rows of its frame: sides are compared as they are displayed. */
 static void fields_count_rows_twice(CfTest *test)
 {
   const CfRegion region = {0, 0, 40, 30};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Samples of 10-bit formats whose unused upper bits are not 0, as broken decoders and uncleared
- * memory have them: codes beyond the largest. What such a frame becomes is not defined, but no
- * engine reads or writes outside its memory, and the next frame is filtered as ever.
+ * Samples of 10-bit formats whose unused upper bits are not 0, as broken decoders and uninitialised
+ * memory have them: codes beyond the largest. The result for such a frame is undefined, but no
+ * engine accesses memory outside its pictures, and the next frame is filtered correctly.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define WIDTH  150
 #define HEIGHT 61
 
-/* One for each way through an engine. */
+/* Params for each path through the engines. */
 static const struct {
   const char *effect, *settings[3][2];
 } cases[] = {

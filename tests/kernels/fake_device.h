@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a host transfer needs of device.h, on the CPU: work on streams is queued, and run only when
- * somebody waits, stream against stream in any order that the events allow. So a missing event
+ * The part of device.h that the host transfer uses, on the CPU. Work on streams is queued, and runs
+ * only when the host waits, in any order across streams that events allow, so that a missing event
  * shows as wrong bytes. Any call can be made to fail.
  */
 #pragma once
@@ -20,13 +20,13 @@ typedef struct {
   const void *from;
   ptrdiff_t to_stride, from_stride;
   size_t row_bytes, rows;
-  void (*run)(void *work); /* takes `to` */
+  void (*run)(void *work); /* called with `to` */
   struct FakeEvent *event;
-  unsigned long number; /* of the record that a wait waits for */
+  unsigned long number; /* the record that a wait is for */
 } FakeOperation;
 
 typedef struct FakeEvent {
-  unsigned long recorded, passed; /* numbers of records: enqueued, run */
+  unsigned long recorded, passed; /* records enqueued, records passed */
 } FakeEvent;
 
 typedef struct {
@@ -37,8 +37,8 @@ typedef struct {
 
 static FakeStream fake_streams[FAKE_STREAMS];
 static CfRandom fake_order;
-static int fake_calls, fake_failing; /* the call of that number fails; 0: none */
-static int fake_objects;             /* that were made and not destroyed */
+static int fake_calls, fake_failing; /* calls so far; the call with this number fails, 0: none */
+static int fake_objects;             /* streams, events and memory that have not been released */
 static size_t fake_bytes, fake_copied_in, fake_copied_out;
 
 static bool fake_call(CfStatus *status)
@@ -82,8 +82,8 @@ static bool fake_step(FakeStream *stream)
   return true;
 }
 
-/* One operation of any stream; false when none can go on. One stream goes ahead as far as it may,
- * which finds more than fair turns do, then another. */
+/* Runs one operation of any stream; false when none can proceed. One stream runs ahead as far as
+ * events allow, then another: that finds more than fair turns would. */
 static bool fake_step_any(void)
 {
   static unsigned ahead;
@@ -108,7 +108,7 @@ bool cf_context_is_current(CfStatus *status)
 }
 
 struct CfDevice {
-  void *copy_stream[2]; /* by CfCopy */
+  void *copy_stream[2]; /* indexed by CfCopy */
 };
 
 void *cf_device_copy_stream(const CfDevice *device, CfCopy direction)
@@ -146,7 +146,7 @@ bool cf_stream_synchronize(void *stream, CfStatus *status)
   while (queue->first < queue->end && fake_step_any())
     ;
   if (queue->first < queue->end)
-    abort(); /* a wait for what nobody will record */
+    abort(); /* a wait for an event that nobody will record */
   return fake_call(status);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How far gaussblur is from real numbers on pictures that show errors: sparse dots, stripes at and
- * below the Nyquist frequency, bars, constants; at every sigma, on pictures large enough for many
- * tiles. tests/kernels/gaussblur.c compares with the reference instead, in all formats.
+ * The distance of gaussblur from real numbers, on pictures that show errors: sparse dots, stripes
+ * at and below the Nyquist frequency, bars, constants; at every sigma, on pictures large enough for
+ * many tiles. tests/kernels/gaussblur.c compares all formats with the reference.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "gaussblur.h"
 #include "harness.h"
 
-/* Rounding is 0.5 of it. */
+/* In codes; 0.5 of them is rounding. */
 #define MOST_8_BITS  0.6
 #define MOST_10_BITS 0.85
 #define MOST_16_BITS 0.7
@@ -20,7 +20,7 @@ static CfGaussblurParams blur(double sigma)
   return (CfGaussblurParams){.sigma = sigma, .sigma_vertical = -1.0, .border = CF_BORDER_REPLICATE};
 }
 
-/* Real numbers: rows, then columns, replicating the border. */
+/* ---- Real numbers: rows, then columns, replicating the border ---- */
 
 static int clamp(int i, int size)
 {
@@ -36,7 +36,7 @@ static void *allocate(size_t bytes)
   return memory;
 }
 
-/* to[k step] = the Gaussian of from[k step], k = 0..size-1. */
+/* Filters one line: to[k step] is the Gaussian around from[k step], k = 0..size - 1. */
 static void blur_line(const double *from, int size, int step, const double *tap, int radius,
                       double *padded, double *to)
 {
@@ -72,7 +72,7 @@ static void blur_real(double sigma, int width, int height, double *samples)
   free(padded);
 }
 
-/* Of the single plane: the largest distance from the real value, and the mean difference. */
+/* Of a picture with one plane: the largest distance from exact values, and the mean difference. */
 typedef struct {
   double largest, mean;
 } Distance;
@@ -108,12 +108,12 @@ static Distance measure(CfTest *test, double sigma, const CfTestPicture *source)
   return off;
 }
 
-/* Pictures */
+/* ---- Pictures ---- */
 
 typedef struct {
   const char *name;
-  int period_x, period_y; /* of stripes, half black and half white; 0: none along this axis */
-  CfPattern pattern;      /* without stripes */
+  int period_x, period_y; /* of stripes, half black and half white; 0: no stripes along this axis */
+  CfPattern pattern;      /* where there are no stripes */
 } Scene;
 
 /* Periods of 2 to 32 pixels alias where a pyramid keeps one sample in 2 to 16. */
@@ -134,7 +134,7 @@ static const Scene scenes[] = {
 };
 #define SCENES (int)(sizeof scenes / sizeof *scenes)
 
-/* Of 10 bits as the kernels for tensor cores want it. */
+/* The layout for which CUDA's tensor cores filter this format. */
 static CfLayout layout_of(CfFormat format)
 {
   return cf_format_info(format)->bits == 10 ? CF_LAYOUT_ALIGNED : CF_LAYOUT_PADDED;
@@ -162,7 +162,7 @@ static CfTestPicture *draw(CfFormat format, int width, int height, const Scene *
   return picture;
 }
 
-/* Cases */
+/* ---- Cases ---- */
 
 static void scenes_are_accurate(CfTest *test, CfFormat format, double most)
 {
@@ -203,7 +203,7 @@ static void sixteen_bit_scenes(CfTest *test)
   scenes_are_accurate(test, CF_FORMAT_GRAY16_LE, MOST_16_BITS);
 }
 
-/* Also where one algorithm takes over from another. */
+/* Includes the sigmas at which one algorithm takes over from another. */
 static void every_sigma(CfTest *test)
 {
   const Scene bars = {"bars", 0, 0, CF_PATTERN_BARS};
@@ -310,7 +310,7 @@ static void sixteen_bit_constants(CfTest *test)
   constants_stay(test, CF_FORMAT_GRAY16_LE, 200);
 }
 
-/* What levels lose must not show as rings. */
+/* The errors of levels must not be visible as rings. */
 static void constants_stay_under_maps(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE};
@@ -341,11 +341,11 @@ static void constants_stay_under_maps(CfTest *test)
   }
 }
 
-/* Colours under alpha are quotients of sums; where little is visible these are small, of few pixels
- * or of what the outermost taps reach. */
+/* Colours under alpha are quotients of sums. Where little is visible these are small: sums over few
+ * pixels, or over the outermost taps. */
 
 typedef enum {
-  DOTS_OF_50, /* one pixel in so many is visible, in random colours */
+  DOTS_OF_50, /* one pixel in 50 is visible, in random colours */
   DOTS_OF_200,
   FAINT_DOTS,      /* with any alpha */
   CLUSTERS,        /* of 3x3 dots */
@@ -398,8 +398,9 @@ static void draw_visible(CfTestPicture *picture, Visible visible, double sigma, 
   }
 }
 
-/* Of the result's alpha, and how far its colours may then be off: what docs/reference/accuracy.md
- * says. Below 1.5 a stored colour is within one code of the stored real one. */
+/* The least alpha of a result, and the error that its colours may then have
+ * (docs/reference/accuracy.md). Below 1.5, a stored colour is within one code of the stored exact
+ * colour. */
 typedef struct {
   double least_alpha, colours, colours_by_taps;
 } Band;
@@ -407,7 +408,7 @@ typedef struct {
 static const Band bands[] = {{0.5, 1.5, 0.6}, {1.0, 1.0, 0.6}, {3.0, 0.68, 0.6}, {8.0, 0.62, 0.6}};
 #define BANDS (int)(sizeof bands / sizeof *bands)
 
-/* The pyramid begins there. */
+/* From here on the pyramid is used. */
 #define LARGEST_SIGMA_BY_TAPS 3.9
 
 static int band_of(double alpha)
@@ -419,7 +420,7 @@ static int band_of(double alpha)
   return band;
 }
 
-/* The real picture: colours where alpha is 1/2 and more, else nothing. */
+/* The exact picture: colours where alpha is at least 1/2, else 0. */
 static void blur_visible(double sigma, const CfTestPicture *source, double *real[4])
 {
   const int width = source->video.width, pixels = width * source->video.height;
@@ -493,7 +494,7 @@ static void what_is_hardly_visible(CfTest *test)
   hardly_visible(test, 240, 100, sigmas, (int)(sizeof sigmas / sizeof *sigmas));
 }
 
-/* Of CUDA's pyramid, a block filters coarse samples of 1024 pixels along rows. */
+/* Wide enough for CUDA's pyramid, where a CTA filters coarse samples of 1024 pixels along rows. */
 static void what_is_hardly_visible_in_wide_pictures(CfTest *test)
 {
   const double sigmas[] = {10.0, 16.0, 20.0, 31.9, 32.0, 40.0, 49.9, 63.9};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Gaussian blur under alpha: what becomes of pairs of a colour and its alpha.
+ * Gaussian blur under alpha: pairs of a colour and its alpha.
  *
- * Where an engine rounds both a colour and its alpha to other codes than the CPU does, both up or
- * both down, their product is up to 2 codes away, although either is off by next to nothing. That
- * happens as often as the product of how often either does, so that has to be rare: engines that
- * filter with the same plan in single precision differ in fewer than 1 of 10,000 samples, and in a
- * pair of them in none of the frames of a day.
+ * Where an engine rounds both a colour and its alpha to other codes than the CPU, both up or both
+ * down, their product is off by up to 2 codes, although each was off by next to nothing. The
+ * probability is the product of both probabilities, and has to be small: engines that run the same
+ * plan in single precision differ from each other in fewer than 1 of 10,000 samples, and in pairs
+ * in none of the frames of a day.
  */
 #include "gaussblur.h"
 
@@ -24,7 +24,7 @@ static double normal(CfRandom *random)
   return radius * cos(2.0 * M_PI * cf_random_unit(random));
 }
 
-/* Gradients, edges, fine noise and every depth of alpha. */
+/* Gradients, edges, fine noise, and every value of alpha. */
 static void draw(CfTestPicture *picture, int phase, CfRandom *random)
 {
   const CfVideo *video = &picture->video;
@@ -95,7 +95,7 @@ static void rounds_as_the_cpu(CfTest *test)
             differing, samples);
 }
 
-/* Every result is nearly between two codes, alpha's and colours'. */
+/* All results, of alpha and of colours, lie next to a tie between two codes. */
 static void alpha_and_colours_near_ties(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_BGRA, 200, 80);

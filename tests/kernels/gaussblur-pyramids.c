@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Both blur pyramids on CUDA, each forced for every blur that it can serve, whatever the engine
+ * Both blur pyramids on CUDA, each forced for every blur that it supports, whatever the engine
  * would choose: all divisions of D along either axis, formats, borders and layouts.
  */
 #include "gaussblur.h"
@@ -10,7 +10,8 @@
 #include "cuda/pyramid/force.h"
 #include "harness.h"
 
-/* Decimated by 4, 8 and 16 to 64; and along one axis only, which is for single precision alone. */
+/* Decimation by 4, 8 and 16 to 64 along both axes; and along one axis, which only single precision
+ * supports. */
 static const struct {
   double sigma, vertical;
 } blurs[] = {{8.0, -1.0}, {13.0, -1.0}, {17.0, 33.0}, {64.0, 20.0}, {150.0, -1.0}, {250.0, 9.0},
@@ -23,7 +24,7 @@ static double vertical_of(int i)
   return blurs[i].vertical < 0.0 ? blurs[i].sigma : blurs[i].vertical;
 }
 
-/* The sigmas of the plane where they are smallest must decimate by 4. */
+/* Along the axis and in the plane where sigma is smallest, it must allow a decimation by 4. */
 static bool u8mma_serves(const CfFormatInfo *format, int i)
 {
   const double sigma = blurs[i].sigma < vertical_of(i) ? blurs[i].sigma : vertical_of(i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Negative sigma where it is large: against the reference in all formats, and how far from real
- * numbers, since what blurs lack counts several times.
+ * Negative sigma of a large magnitude: against the reference in all formats, and against real
+ * numbers, since the error of a blur counts several times.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void agrees_with_reference(CfTest *test)
 
 /* ---- Against real numbers ---- */
 
-/* Rounding is 0.5 of it. */
+/* In codes; 0.5 of them is rounding. */
 #define MOST_8_BITS  0.65
 #define MOST_16_BITS 0.75
 
@@ -83,7 +83,8 @@ static int clamp(int i, int most)
   return i < 0 ? 0 : i < most ? i : most;
 }
 
-/* to[k step] = twice from[k step] less its Gaussian, k = 0..size-1, the border replicated. */
+/* Sharpens one line: to[k step] is twice from[k step] less its Gaussian, k = 0..size - 1, the
+ * border replicated. */
 static void sharpen_line(const double *from, int size, int step, double sigma, double *to)
 {
   const int radius = (int)ceil(4.0 * sigma);
@@ -128,7 +129,7 @@ static double distance(double sigma, const CfTestPicture *source, const CfTestPi
   return largest;
 }
 
-/* Codes near the middle, so that little is cut off: stripes of so many pixels, or noise. */
+/* Codes near the middle, so that little is clamped: stripes of `stripes` pixels, or noise. */
 static void draw(CfTestPicture *picture, int stripes, CfRandom *random)
 {
   const int width = picture->video.width, top = cf_max_code(cf_format_info(picture->video.format));
@@ -221,7 +222,7 @@ static void parts_and_threads_do_not_matter(CfTest *test)
   }
 }
 
-/* One sigma after the other in one state gives what states of their own give. */
+/* One state that is updated to sigma after sigma gives the same results as new states. */
 static void update_takes_over(CfTest *test)
 {
   const double sigmas[] = {20.0, -20.0, -250.0, -3.0, -40.0, 8.0, -5.0};

@@ -69,7 +69,7 @@ static void plan_scales_with_subsampling(CfTest *test)
 {
   const struct {
     CfFormat format;
-    int row, column; /* radius of the last plane at sigma 2, sigma-vertical 6 */
+    int row, column; /* radii of the last plane with sigma 2 and sigma-vertical 6 */
   } cases[] = {{CF_FORMAT_I420, 4, 12}, {CF_FORMAT_Y42B, 4, 24}, {CF_FORMAT_Y444, 8, 24}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -97,7 +97,7 @@ static void odd_params_are_refused(CfTest *test)
   const struct {
     CfGaussblurParams params;
     bool allowed;
-    const char *word; /* in the message */
+    const char *word; /* expected in the message */
   } cases[] = {
       {{.sigma = -250.0, .sigma_vertical = -1.0}, true, ""},
       {{.sigma = 250.0, .sigma_vertical = 250.0, .border = CF_BORDER_CONSTANT}, true, ""},
@@ -166,7 +166,7 @@ static void naive_blur(NaiveFilter *filter, const CfGaussblurParams *params, int
   naive_gaussian(&filter->column, vertical / (1 << shift_y), params->sigma < 0.0);
 }
 
-/* How far `got` is from the real value, over all planes. */
+/* The largest distance of `got` from the exact value, over all planes. */
 static double distance(const CfGaussblurParams *params, const CfTestPicture *source,
                        const CfTestPicture *got)
 {
@@ -246,7 +246,7 @@ static void agrees_with_reference(CfTest *test)
   }
 }
 
-/* Kernels of up to 2001 taps, larger than the picture many times over. */
+/* Kernels of up to 2001 taps, many times larger than the picture. */
 static void agrees_at_large_sigma(CfTest *test)
 {
   const double sigmas[] = {15.0, 40.0, 250.0, 250.0, 70.0, 6.5};
@@ -266,7 +266,7 @@ static void agrees_at_large_sigma(CfTest *test)
   }
 }
 
-/* Borders that read a picture several times over, in pictures that are not small. */
+/* Borders that read the picture several times, in pictures that are not small. */
 static void agrees_outside_of_the_picture(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_I420, CF_FORMAT_GRAY16_LE, CF_FORMAT_RGB};
@@ -313,8 +313,8 @@ static void constant_stays(CfTest *test)
   }
 }
 
-/* As `distance`, for GRAY8 and the border replicate, one direction after the other: large sigmas
- * take too long in two dimensions. */
+/* As `distance`, for GRAY8 and the border replicate, one direction after the other: two-dimensional
+ * sums take too long for large sigmas. */
 static double separable_distance(double sigma, const CfTestPicture *source,
                                  const CfTestPicture *got)
 {
@@ -347,7 +347,7 @@ static double separable_distance(double sigma, const CfTestPicture *source,
   return largest;
 }
 
-/* The real value, not only its rounding: what a chain of filters accumulates. */
+/* The exact value, not only its rounding: this error accumulates in a chain of filters. */
 static void eight_bits_are_accurate(CfTest *test)
 {
   const double sigmas[] = {0.4, 0.8, 1.0, 2.0, 3.0, 4.9, 5.0, 7.0, 7.9, 8.1, 11.0, 16.0, 33.0};
@@ -427,7 +427,7 @@ static void sigma_0_copies(CfTest *test)
   cf_picture_free(source);
 }
 
-/* One sigma after the other in one state gives what states of their own give. */
+/* One state that is updated to sigma after sigma gives the same results as new states. */
 static void update_takes_over(CfTest *test)
 {
   const double sigmas[][2] = {{1.0, -1}, {9.0, 0.5}, {0.0, -1}, {-2.0, -1}, {60.0, 3}, {2.0, -1}};
@@ -457,7 +457,7 @@ static void update_takes_over(CfTest *test)
   }
 }
 
-/* However a picture is divided among threads, the result is the same. */
+/* The result does not depend on how a picture is divided among threads. */
 static void threads_do_not_matter(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBx, CF_FORMAT_GRAY16_LE};
@@ -484,7 +484,7 @@ static void threads_do_not_matter(CfTest *test)
   }
 }
 
-/* Half transparent here, opaque there: tiles of one picture may take different ways. */
+/* Half transparent in places, opaque elsewhere: tiles of one picture may use different paths. */
 static void islands_of_alpha(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_BGRA, 600, 150);
@@ -502,8 +502,9 @@ static void islands_of_alpha(CfTest *test)
   }
 }
 
-/* The output moves little where sigma moves little, through 0 and where algorithms change: every
- * step of the reference is within what the taps explain, and the engine within 1 of it. */
+/* The output changes little where sigma changes little, also through 0 and where the algorithm
+ * changes: each step of the reference is bounded by the change of its taps, and the engine is
+ * within 1 of it. */
 static double taps_change(double from, double to)
 {
   NaiveTaps a = {0}, b = {0};
@@ -535,7 +536,7 @@ static void sigma_moves_smoothly(CfTest *test)
     if (want && cf_test_filter(test, test->engine, &params, 1, source, got))
       cf_test_compare(test, got, want, 1.0);
     if (before && want && fabs(sigma) < 5.0) {
-      /* Both axes change; a sharpening one has magnitudes of up to 3 on the other. */
+      /* Both axes change; the magnitude of sharpening taps along the other axis is up to 3. */
       const double change = taps_change(sigma - 0.1, sigma) * (sigma <= 0.0 ? 6.0 : 2.0);
 
       cf_test_compare(test, want, before, 255.0 * change + 1.0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The harness sees what it is there to see. The failures that it prints here are wanted.
+ * The harness detects what it is there to detect. The failures that it prints here are expected.
  */
 #include "harness.h"
 
@@ -191,7 +191,7 @@ static bool fault_update(void *state, const void *params, CfStatus *status)
          cf_fail(status, CF_ERROR_FAILED, "as asked");
 }
 
-/* Copies the 8x8 GRAY8 pictures of the test below, with a fault. */
+/* Copies the 8x8 GRAY8 picture of the test below, with a fault. */
 static bool fault_run(void *state, const CfJob *job, CfStatus *status)
 {
   const int fault = ((const Params *)state)->fault;
@@ -232,7 +232,7 @@ static const CfEffect fault_effect = {.name = "fault",
                                       .params = fault_table,
                                       .engines = fault_engines};
 
-/* The failures of one filter call with `fault` and the comparison of its result. */
+/* The number of failures of one filter call with `fault`, and of the comparison of its result. */
 static int failures_with(const CfTest *test, int fault)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY8, 8, 8);

@@ -17,7 +17,7 @@ const CfSize cf_test_sizes[] = {
     {16, 16}, {17, 15}, {31, 33}, {64, 48}, {65, 63}, {130, 67}, {0, 0},
 };
 
-/* ---- A case under way ---- */
+/* ---- A running case ---- */
 
 void cf_test_context(CfTest *test, const char *format, ...)
 {
@@ -102,8 +102,8 @@ struct CfRig {
   const CfEngine *engine;
   const CfMemory *memory; /* NULL where the engine works in host memory */
   CfFilter *filter;
-  bool packs;               /* hands packed pictures to the filter */
-  const CfRegions *regions; /* of the jobs to come */
+  bool packs;               /* packs pictures for the filter */
+  const CfRegions *regions; /* of the following jobs */
   double seconds;           /* likewise */
   bool fresh;
 };
@@ -305,10 +305,10 @@ typedef struct {
   const CfTestSuite *suite;
   uint64_t seed;
   bool list, verbose;
-  bool limits_nothing; /* --cpu, with no less than there is */
-  char **filters;      /* parts of names, any of which is enough */
+  bool limits_nothing; /* --cpu is no limit here */
+  char **filters;      /* parts of names; any one suffices */
   int filter_count;
-  int number, failed; /* lines printed so far */
+  int number, failed; /* lines so far */
 } Runner;
 
 static bool wanted(const Runner *runner, const char *name)
@@ -320,7 +320,7 @@ static bool wanted(const Runner *runner, const char *name)
   return runner->filter_count == 0;
 }
 
-/* A seed of its own for every name, so that a case alone sees what it sees among all. */
+/* Every name has a seed of its own, so that a case behaves the same alone and among others. */
 static uint64_t seed_for(uint64_t seed, const char *name)
 {
   CfRandom random = {seed};

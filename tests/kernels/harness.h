@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs the test cases of one effect and prints TAP. After dav1d's checkasm: every engine row of the
- * effect's table walks through the same cases.
+ * Runs the test cases of one effect and prints TAP. Modelled on dav1d's checkasm: every engine in
+ * the effect's table runs the same cases.
  *
- *   static void constant_stays(CfTest *test)           one function a case; it may loop over sizes
- *   static const CfTestCase cases[] = {{"constant-stays", constant_stays, CF_EACH_ENGINE}, {0}};
- *   static const CfTestSuite suite = {&cf_blockavg, cases};
- *   int main(int argc, char **argv) { return cf_test_main(&suite, argc, argv); }
+ *   static void constant_stays(CfTest *test)           one function per case; it may loop over
+ * sizes static const CfTestCase cases[] = {{"constant-stays", constant_stays, CF_EACH_ENGINE},
+ * {0}}; static const CfTestSuite suite = {&cf_blockavg, cases}; int main(int argc, char **argv) {
+ * return cf_test_main(&suite, argc, argv); }
  *
- * Of a packed format, cases see pictures of the planes that an engine makes of it.
+ * With a packed format, cases work on planar pictures; rigs pack them for the engine under test.
  *
- * Command line: [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...]
- * --cpu limits the instruction set (cpu/common/level.h), and skips all where that makes no
- * difference.
+ * Command line: [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...] --cpu limits the
+ * instruction set (cpu/common/level.h); everything is skipped where that is no limit.
  */
 #pragma once
 
@@ -24,16 +23,18 @@
 #include "picture.h"
 #include "random.h"
 
-/* One line of TAP under way. */
+/* The state of one line of TAP. */
 typedef struct {
   const CfEffect *effect; /* the suite's */
-  const CfEngine *engine; /* the row to test, NULL for cases without CF_EACH_ENGINE... */
-  CfFormat format;        /* the format to test, for cases with CF_EACH_FORMAT */
-  CfFormat handed;        /* the same, or packed: what rigs hand the engine under test */
-  CfRandom random;        /* seeded by the command line's seed and the name of the case */
-  uint64_t seed;          /* the same, as a number */
+  const CfEngine *engine; /* the engine under test; NULL for cases without CF_EACH_ENGINE and
+                             CF_EACH_OTHER_ENGINE */
+  CfFormat format;        /* the format under test, with CF_EACH_FORMAT; planar */
+  CfFormat handed;        /* the same, or the packed format that rigs hand to the engine under
+                             test */
+  CfRandom random;        /* seeded by `seed` */
+  uint64_t seed;          /* from the command line's seed and the case's name */
 
-  /* The rest is the harness's. */
+  /* Private to the harness. */
   const char *name;
   bool verbose;
   int failures;
@@ -41,18 +42,18 @@ typedef struct {
   char skipped[200];
 } CfTest;
 
-/* How a case multiplies; the names become ENGINE/CASE/FORMAT. */
+/* How often a case runs; lines are named ENGINE/CASE/FORMAT. */
 enum {
   CF_ONCE = 0,
-  CF_EACH_ENGINE = 1,       /* every row of the effect's engine table */
-  CF_EACH_OTHER_ENGINE = 2, /* every row but "reference" */
+  CF_EACH_ENGINE = 1,       /* for every engine in the effect's table */
+  CF_EACH_OTHER_ENGINE = 2, /* for every engine but "reference" */
   CF_EACH_FORMAT = 4,
 };
 
 typedef struct {
   const char *name; /* kebab-case; NULL ends the table */
   void (*run)(CfTest *test);
-  unsigned each; /* union of the above */
+  unsigned each; /* any of the above, or-ed */
 } CfTestCase;
 
 typedef struct {
@@ -60,52 +61,52 @@ typedef struct {
   const CfTestCase *cases;
 } CfTestSuite;
 
-/* The exit status: 0 if nothing failed, 1 if something did, 2 for a bad command line. Rows whose
- * engine works in device memory are skipped where there is no device. */
+/* Returns the exit status: 0 if nothing failed, 1 if something did, 2 for a bad command line.
+ * Engines that work in device memory are skipped where there is no device. */
 int cf_test_main(const CfTestSuite *suite, int argc, char **argv);
 
-/* Says what the case is about to try; printed with its failures. */
+/* Describes what the case is about to try; printed with its failures. */
 void cf_test_context(CfTest *test, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Skips the rest of the case, for a reason; the caller returns. */
+/* Marks the case as skipped, with the reason. The caller returns. */
 void cf_test_skip(CfTest *test, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Fails the case unless `condition`; returns it. The message is printf's. */
+/* Fails the case unless `condition` holds; returns it. The message is printf's. */
 #define CF_EXPECT(test, condition, ...)                                                            \
   cf_test_expect(test, condition, __FILE__, __LINE__, __VA_ARGS__)
 bool cf_test_expect(CfTest *test, bool condition, const char *file, int line, const char *format,
                     ...) __attribute__((format(printf, 5, 6)));
 
-/* Fails the case, printing the first offender, where a sample differs by more than `tolerance` code
- * values (compare.h says how they are compared), or has bits set below its code value. */
+/* Fails the case where a sample differs by more than `tolerance` code values (compare.h), or has
+ * bits set below its code; prints the first such sample. */
 bool cf_test_compare(CfTest *test, const CfTestPicture *got, const CfTestPicture *want,
                      double tolerance);
 
-/* As above where a stored sample differs at all. */
+/* The same where a stored sample differs at all. */
 bool cf_test_compare_exact(CfTest *test, const CfTestPicture *got, const CfTestPicture *want);
 
-/* An engine opened on behalf of a case. What fails in these functions fails the case. */
+/* An engine opened for a case. Failures of the functions below fail the case. */
 typedef struct CfRig CfRig;
 
-/* Checks the params as an element would, then opens; NULL on failure. */
+/* Checks the params as an element would, and opens the engine; NULL on failure. */
 CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, const void *params,
                    int threads);
 
-/* The same for effects that make other pictures of those of `video`. */
+/* The same for effects that change the format. */
 CfRig *cf_rig_open_to(CfTest *test, const CfEngine *engine, const CfVideo *video,
                       const CfVideo *destination, const void *params, int threads);
 
 bool cf_rig_update(CfRig *rig, const void *params);
 
-/* The jobs to come are given these regions; NULL, as at first, for the whole picture. Borrowed. */
+/* Sets the regions of the following jobs; NULL, as at first: the whole picture. Borrowed. */
 void cf_rig_set_regions(CfRig *rig, const CfRegions *regions);
 
-/* The jobs to come have these `seconds` and `fresh`; 0 and false at first. */
+/* Sets `seconds` and `fresh` of the following jobs; 0 and false at first. */
 void cf_rig_set_pace(CfRig *rig, double seconds, bool fresh);
 
-/* Runs on pictures in host memory, through mirrors on the device where the engine works there, and
- * waits. The destination is poisoned before; afterwards its guard bytes must be intact and the
- * source unchanged. With `source` NULL the destination is filtered in place. */
+/* Runs one job on pictures in host memory, by way of mirrors for engines in device memory, and
+ * waits. The destination is poisoned before; its guard bytes must be intact after, and the source
+ * unchanged. With `source` NULL the destination is filtered in place. */
 bool cf_rig_run(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination);
 
 const char *cf_rig_algorithm(const CfRig *rig);
@@ -113,14 +114,14 @@ const char *cf_rig_algorithm(const CfRig *rig);
 /* NULL is allowed. */
 void cf_rig_close(CfRig *rig);
 
-/* Opens `engine` for the pictures' videos on `threads` threads, runs once and closes. */
+/* Opens `engine` for the pictures' formats on `threads` threads, runs one job and closes. */
 bool cf_test_filter(CfTest *test, const CfEngine *engine, const void *params, int threads,
                     const CfTestPicture *source, CfTestPicture *destination);
 
-/* The reference row's result in a new picture laid out as the source; NULL on failure. */
+/* The reference engine's result, in a new picture with the source's layout; NULL on failure. */
 CfTestPicture *cf_test_reference(CfTest *test, const void *params, const CfTestPicture *source);
 
-/* Sizes that find mistakes: 1x1, thin ones, odd ones, around vector lengths. Ends with {0, 0}. */
+/* Sizes that find mistakes: 1x1, thin, odd, around the lengths of vectors. Ends with {0, 0}. */
 typedef struct {
   int width, height;
 } CfSize;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Local Laplacian filter: what it leaves alone. Noise below the noise floor, black and white, what
- * is larger than its reach, colours in the dark; and no step while a parameter moves.
+ * What the local Laplacian filter leaves alone: noise below the noise floor, black and white,
+ * details larger than its reach, colours in the dark; and no jumps while a parameter changes.
  */
 #include "llf.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- Noise ---- */
 
-/* About `mean` with this standard deviation, of 16 bits; nearly normal. */
+/* Nearly normal noise with this mean and standard deviation, in codes of 16 bits. */
 static CfTestPicture *noise(CfTest *test, int width, int height, double mean, double deviation)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY16_LE, width, height);
@@ -61,8 +61,8 @@ static double noise_gain(CfTest *test, const CfEngine *engine, const CfTestPictu
   return gain;
 }
 
-/* Flat grey under sensor noise: as much of it as the dense filter leaves, wherever grey lies
- * between sampled intensities. */
+/* Flat grey with sensor noise keeps no more noise than with the dense filter, wherever the grey
+ * lies between sampled intensities. */
 static void noise_floor_holds(CfTest *test)
 {
   const double floors[] = {0.01, 0.02, 0.04}, codes[] = {0.5, 1.0, 2.0, 4.0};
@@ -95,7 +95,8 @@ static void noise_floor_holds(CfTest *test)
     }
 }
 
-/* Chroma of a dark grey, with noise, while luma is raised: a bright half makes the grey dark. */
+/* Noisy chroma on a dark grey, while luma is raised: a bright half of the picture makes the grey
+ * dark. */
 static void dark_chroma_is_quiet(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_I420, 128, 96);
@@ -147,8 +148,7 @@ static CfLlfParams strong(int turn)
   return params;
 }
 
-/* Of a component: samples that the filter took to the first or last code of its range, and the
- * picture's own. */
+/* The first or last code of the range, `least` or `most`, appears only where the source has it. */
 static void expect_inside(CfTest *test, const CfTestPicture *source, const CfTestPicture *result,
                           int plane, int channel, int least, int most)
 {
@@ -165,7 +165,7 @@ static void expect_inside(CfTest *test, const CfTestPicture *source, const CfTes
             least, most);
 }
 
-/* Photographs with detail at both ends, in a narrow band of colours and in all. */
+/* Photographs with detail at both ends, in a narrow range of colours and in all of it. */
 static void nothing_new_clips(CfTest *test)
 {
   const CfFormatInfo *format = cf_format_info(test->format);
@@ -202,7 +202,7 @@ static void nothing_new_clips(CfTest *test)
 
 /* ---- Parameters ---- */
 
-/* The largest difference of two results, of 16 bits, in 8-bit codes. */
+/* The largest difference between two results of 16 bits, in 8-bit codes. */
 static double distance(CfTest *test, const CfTestPicture *source, const CfLlfParams *first,
                        const CfLlfParams *second)
 {
@@ -218,8 +218,8 @@ static double distance(CfTest *test, const CfTestPicture *source, const CfLlfPar
   return largest;
 }
 
-/* Of a curve and a step at `edge`, from 0.3 to `bright`: how far each engine is from the dense one.
- */
+/* Each engine is within `most` codes of 8 bits of the dense filter on a step at column `edge`, from
+ * 0.3 to `bright`. */
 static void expect_no_line(CfTest *test, CfLlfParams params, int edge, double bright, double most)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY16_LE, 96, 64);
@@ -249,8 +249,8 @@ static void expect_no_line(CfTest *test, CfLlfParams params, int edge, double br
   cf_picture_free(source);
 }
 
-/* A step between two flat areas, anywhere in the blocks that weights have: weights may not end
- * before what they weigh does, which would draw lines beside it. */
+/* A step between two flat areas, at any position in the blocks of weights: weights must not end
+ * before the coefficients that they weigh, which would draw lines along the step. */
 static void edges_have_no_lines(CfTest *test)
 {
   static const struct {
@@ -271,7 +271,7 @@ static void edges_have_no_lines(CfTest *test)
     }
 }
 
-/* Where the algorithm switches: reach passes a level, weights begin and end, alpha passes 1. */
+/* Where the algorithm switches: reach crosses a level, weights begin and end, alpha crosses 1. */
 static void nothing_jumps(CfTest *test)
 {
   static const struct {
@@ -319,7 +319,7 @@ static void nothing_jumps(CfTest *test)
   cf_picture_free(source);
 }
 
-/* The same scene at twice the size: reach keeps what is changed. */
+/* The same scene at twice the size: reach is relative. */
 static void reach_is_relative(CfTest *test)
 {
   double changed[2][2];
@@ -354,10 +354,10 @@ static void reach_is_relative(CfTest *test)
               "%.2f times, at twice the size %.2f", changed[0][wave], changed[1][wave]);
 }
 
-/* The second result is the mean of the others, but for rounding. */
+/* The second result is the mean of the others, up to rounding. */
 static void expect_halves(CfTest *test, CfTestPicture *const result[3], int plane, int channel)
 {
-  /* Rounded thrice; in single precision. */
+  /* Three roundings; single precision for more than 10 bits. */
   const int most = cf_max_code(cf_format_info(test->format)) > 1023 ? 40 : 2;
 
   for (int y = 0; y < cf_plane_height(&result[0]->video, plane); y++)
@@ -371,7 +371,7 @@ static void expect_halves(CfTest *test, CfTestPicture *const result[3], int plan
     }
 }
 
-/* Between the input and the result, in a straight line; and at 0 the input, every bit. */
+/* From the input to the result along a straight line; at 0 the input, bit for bit. */
 static void strength_is_a_mix(CfTest *test)
 {
   for (int method = CF_LLF_FAST; method <= CF_LLF_SAMPLED; method++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The plan of the local Laplacian filter alone, and what its effect refuses.
+ * The plan of the local Laplacian filter, and the params that its effect refuses.
  */
 #include "plan/llf_plan.h"
 
@@ -65,7 +65,7 @@ static void series_never_falls(CfTest *test)
   }
 }
 
-/* The largest distance of the fits for two sets of parameters. */
+/* The largest distance between the fits for two sets of params. */
 static double series_distance(const CfLlfParams *a, const CfLlfParams *b)
 {
   const CfLlfSeries first = cf_llf_series(a), second = cf_llf_series(b);
@@ -96,7 +96,7 @@ static void series_is_continuous(CfTest *test)
 
 static void series_follows_the_curve(CfTest *test)
 {
-  /* Root mean squares over 0..1; a curve without harmonics would be 0.01 to 0.3 off. */
+  /* Root mean squares over 0..1; a curve without harmonics would have 0.01 to 0.3. */
   const double bound[CURVES] = {0.0085, 0.013, 0.007, 0.002, 0.012, 0.0012, 0.0045};
 
   for (int curve = 0; curve < CURVES; curve++) {
@@ -126,7 +126,7 @@ static void nothing_is_fitted_to_nothing(CfTest *test)
     CF_EXPECT(test, series.b[n] == 0.0, "b[%d] = %g", n, series.b[n]);
 }
 
-/* MATLAB's, and more for a noise floor that these do not draw. */
+/* MATLAB's numbers, and more for a noise floor that these would not resolve. */
 static void intensity_levels_are_automatic(CfTest *test)
 {
   const struct {
@@ -148,7 +148,7 @@ static void intensity_levels_are_automatic(CfTest *test)
   CF_EXPECT(test, cf_llf_intensity_levels(&params) == 7, "7 is not taken over");
 }
 
-/* Refuses, saying what to do. */
+/* The params are refused, and the message contains `part`, the advice. */
 static void expect_refused(CfTest *test, CfFormat format, const CfLlfParams *params,
                            const char *part)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Local Laplacian filter: how far engine=fast is from its own series of sines in double precision,
- * on pictures large enough for several of any engine's tiles. tests/kernels/llf.c compares with the
- * exact filter instead, in all formats.
+ * Local Laplacian filter: the distance of engine=fast from its own sine series in double precision,
+ * on pictures large enough for several tiles of any engine. tests/kernels/llf.c compares all
+ * formats with the exact filter.
  */
 #include "llf.h"
 
@@ -21,7 +21,7 @@
 
 typedef struct {
   int worst;
-  double differing, psnr; /* share of the samples; dB of the full range */
+  double differing, psnr; /* share of the samples; dB relative to full range */
 } LumaDifference;
 
 static LumaDifference compare_luma(const CfTestPicture *got, const CfTestPicture *want)
@@ -44,8 +44,8 @@ static LumaDifference compare_luma(const CfTestPicture *got, const CfTestPicture
   return difference;
 }
 
-/* What planes of 16 bits, and sums in them, cost: 80 dB of 16-bit pictures, and of others a code
- * value at times. */
+/* The error of 16-bit planes, and of sums in them: 80 dB for 16-bit pictures, and at most a code
+ * now and then for others. */
 static void planes_are_fine_enough(CfTest *test)
 {
   static const struct {
@@ -87,8 +87,8 @@ static void planes_are_fine_enough(CfTest *test)
     }
 }
 
-/* Of the samples next to each border, how many differ: a mistake in what stands for what is outside
- * would be lost among all others. */
+/* The share of samples along each border that differ: a mistake in extending the picture would
+ * disappear among all samples. */
 #define BORDER      4
 #define MOST_BORDER 0.03
 
@@ -125,7 +125,7 @@ static void expect_alike_at_borders(CfTest *test, const CfTestPicture *got,
   }
 }
 
-/* Where a level has an odd number of samples, the last of the next lies on its border. */
+/* Levels with an odd number of samples, where the next level's last sample is on the border. */
 static void borders_are_fine_enough(CfTest *test)
 {
   for (int i = 0; i < 8; i++) {
@@ -145,7 +145,7 @@ static void borders_are_fine_enough(CfTest *test)
   }
 }
 
-/* Grey in three channels is what the same grey is in one, up to the rounding of luma. */
+/* Grey in three channels gives the same as the grey alone, up to the rounding of luma. */
 static void grey_is_grey_in_colours(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_BGRx, CF_FORMAT_RGB, CF_FORMAT_GBR};
@@ -186,9 +186,9 @@ static void grey_is_grey_in_colours(CfTest *test)
   }
 }
 
-/* Luma of colours may be rounded more coarsely than grey, and their gain shows it, most where they
- * are saturated as here: CUDA's table of 3568 rows changes 2 to 3.4 % of the samples, in whole
- * pipelines with paler pictures 2.1 %. With 11 bits it would be twice as many. */
+/* Luma of colours may be rounded more coarsely than grey, which their gain amplifies, most where
+ * they are as saturated as here: CUDA's table of 3568 rows changes 2 to 3.4 % of the samples, in
+ * whole pipelines with paler pictures 2.1 %. With 11 bits it would be twice as many. */
 #define MOST_COLOURS 0.04
 
 static void expect_few_differ(CfTest *test, const CfTestPicture *got, const CfTestPicture *want)
@@ -224,7 +224,7 @@ static void colours_are_fine_enough(CfTest *test)
   }
 }
 
-/* The series would take minutes in large pictures, so the CPU's engine stands for it. */
+/* In large pictures the series would take minutes: the CPU's engine replaces it. */
 static void expect_the_cpu_agrees(CfTest *test, const CfTestPicture *source,
                                   const CfLlfParams *params)
 {
@@ -239,15 +239,15 @@ static void expect_the_cpu_agrees(CfTest *test, const CfTestPicture *source,
   cf_picture_free(got);
 }
 
-/* GPUs go other ways where there is much to do: many tiles a block, teams that share a table. */
+/* Pictures for which GPUs use other kernels: many tiles per CTA, CTAs that share a table. */
 static void large_pictures_are_alike(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
                                      CF_FORMAT_P010_10LE};
   static const int harmonics[] = {8, 4, 8, 8};
-  /* Sizes on either side of the plan's thresholds (cuda/llf/tuning.h); very wide and very high
-   * ones; one whose coarse levels' rows begin at multiples of 16 bytes; with the last two, widths
-   * have all remainders by four. */
+  /* Sizes on both sides of the plan's thresholds (cuda/llf/tuning.h); very wide and very high ones;
+   * one whose coarse levels have rows that start at multiples of 16 bytes; with the last two,
+   * widths have all remainders modulo four. */
   static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
                                  {1605, 909},  {16387, 301}, {301, 16387},
                                  {2688, 1601}, {1286, 722},  {1284, 730}};
@@ -268,7 +268,7 @@ static void large_pictures_are_alike(CfTest *test)
 
 #ifdef CF_HAVE_CUDA
 
-/* Filters by the plan in force, which must be the one that is asked for. */
+/* Filters with the forced plan, and checks that it was used. */
 static void expect_plan_agrees(CfTest *test, const CfTestPicture *source, const CfTestPicture *want,
                                const CfLlfParams *params)
 {
@@ -293,7 +293,7 @@ static void expect_plan_agrees(CfTest *test, const CfTestPicture *source, const 
   cf_picture_free(got);
 }
 
-/* Each launch plan of the fast engine, by force, on a picture that is small for all of them. */
+/* Each launch plan of the fast engine, forced, on a picture that is small for all of them. */
 static void every_plan_is_alike(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_NV12, CF_FORMAT_P010_10LE,
@@ -322,7 +322,7 @@ static void every_plan_is_alike(CfTest *test)
   }
 }
 
-/* 4096 columns have little more than 3840, and the same plan: their level 4 has just over 32767
+/* 4096 columns are little more than 3840 and use the same plan: their level 4 has just over 32767
  * pixels. */
 static void cinema_has_the_plan_of_4k(CfTest *test)
 {
@@ -355,7 +355,8 @@ static void cinema_is_alike(CfTest *test)
 
 #endif
 
-/* Of a large picture's channels the small ones go another way behind the large one. */
+/* In a large picture with subsampled chroma, the small channels use other kernels than the large
+ * one. */
 static void large_pictures_by_channels_are_alike(CfTest *test)
 {
   CfTestPicture *source =
@@ -368,7 +369,7 @@ static void large_pictures_by_channels_are_alike(CfTest *test)
   cf_picture_free(source);
 }
 
-/* Colours of noise, which luma at black is far too dark for. */
+/* Noisy colours that are far too strong for luma at black. */
 static void noisy_chroma_is_alike(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_Y444, CF_FORMAT_Y42B, CF_FORMAT_I420, CF_FORMAT_NV12,
@@ -390,7 +391,7 @@ static void noisy_chroma_is_alike(CfTest *test)
   }
 }
 
-/* What luma is off by shows in chroma about eight times, whatever its luma. */
+/* An error of luma is about eight times as large in chroma, whatever the luma. */
 static void chroma_moves_as_luma_does(CfTest *test)
 {
   CfTestPicture *source =
@@ -428,8 +429,8 @@ static void chroma_moves_as_luma_does(CfTest *test)
   cf_picture_free(other);
 }
 
-/* GPUs divide the coarse levels by how many there are: the last of all may be one that several
- * blocks make together. */
+/* GPUs group the coarse levels by their number: the last group may be a single level that several
+ * CTAs compute together. */
 static void any_number_of_levels_is_alike(CfTest *test)
 {
   static const struct {

@@ -13,7 +13,7 @@
 #include "llf_pictures.h"
 #include "naive_llf_picture.h"
 
-/* The reference always is the exact filter: one method is enough to try. */
+/* The reference is always the exact filter, so it is tested with one method only. */
 static bool has_method(const CfTest *test, CfLlfMethod method)
 {
   return strcmp(test->engine->name, "reference") != 0 || method == CF_LLF_EXACT;
@@ -26,7 +26,7 @@ static bool has_mode(CfFormat format, CfLlfMethod method, CfLlfColorMode mode)
 
 /* ---- The reference against the paper ---- */
 
-/* The reference must be the paper's algorithm up to ties of rounding. */
+/* The reference equals the paper's algorithm up to ties of rounding. */
 static void compare_with_paper(CfTest *test, CfFormat format, int width, int height,
                                const CfLlfParams *params, CfPattern pattern)
 {
@@ -94,7 +94,7 @@ static void identity_in_every_bit(CfTest *test)
         CfLlfParams params = defaults();
         CfTestPicture *source, *result;
 
-        /* The exact algorithm's time grows fast with the size. */
+        /* The time of the exact algorithm grows fast with the size. */
         if (!has_mode(test->format, (CfLlfMethod)method, (CfLlfColorMode)mode) ||
             !has_method(test, (CfLlfMethod)method) ||
             (method == CF_LLF_EXACT && size->width * size->height > 300))
@@ -113,8 +113,8 @@ static void identity_in_every_bit(CfTest *test)
       }
 }
 
-/* On CUDA what the fast engine takes away at the coarsest level, beta - 1 times the picture, is
- * rounded to the 11 bits of fp16: for beta 5 that is half a code of 10 bits and more. */
+/* CUDA's fast engine rounds the linear part of the coarsest level, beta - 1 times the picture, to
+ * the 11 bits of fp16: for beta = 5 that is half a code of 10 bits and more. */
 static bool rounds_constants(const CfTest *test, const CfLlfParams *params)
 {
   return test->engine->device_memory && params->method == CF_LLF_FAST && params->beta > 1.0 &&
@@ -149,7 +149,7 @@ static void constants_stay(CfTest *test)
       }
 }
 
-/* Rows that can be read by words become what others become. */
+/* Rows that can be read by words give the same as others. */
 static void layouts_do_not_matter(CfTest *test)
 {
   const CfSize sizes[] = {{64, 48}, {203, 101}};
@@ -211,12 +211,12 @@ static void exact_is_the_reference(CfTest *test)
         cf_picture_free(got);
       }
     }
-  /* Ties of rounding only; single precision shows in 16-bit samples. */
+  /* Only ties of rounding; single precision is visible in 16-bit samples. */
   CF_EXPECT(test, differing <= samples / 100 || cf_format_info(test->format)->bits > 12,
             "%ld of %ld samples differ", differing, samples);
 }
 
-/* Large enough for several blocks of GPUs, and for windows of three planes that they take in
+/* Large enough for several CTAs of GPUs, and for windows of three planes that they process in
  * pieces. */
 static void exact_in_pieces(CfTest *test)
 {
@@ -245,7 +245,7 @@ static void exact_in_pieces(CfTest *test)
     }
 }
 
-/* The recipe again, through every format's samples, tables and colours. */
+/* The sampled algorithm again, through the samples, tables and colours of every format. */
 static void sampled_colors(CfTest *test)
 {
   for (int mode = CF_LLF_LUMINANCE; mode <= CF_LLF_SEPARATE; mode++)
@@ -264,7 +264,7 @@ static void sampled_colors(CfTest *test)
       if (cf_test_filter(test, test->engine, &params, 2, source, got)) {
         const CfDifference difference = cf_picture_compare(got, want, 1.0);
 
-        /* The gain of colours in the dark raises 100 dB to more than a 16-bit code. */
+        /* The gain of colours in the dark amplifies 100 dB to more than a 16-bit code. */
         if (cf_format_info(test->format)->bits > 12)
           CF_EXPECT(test, difference.psnr >= 90.0, "%.1f dB", difference.psnr);
         else
@@ -276,7 +276,7 @@ static void sampled_colors(CfTest *test)
     }
 }
 
-/* Decibels between a picture and what an engine makes of the source. */
+/* PSNR of an engine's result for `source` relative to `want`, dB. */
 static double psnr_against(CfTest *test, const CfTestPicture *want, const CfTestPicture *source,
                            const CfLlfParams *params)
 {
@@ -367,7 +367,7 @@ static void more_terms_are_closer(CfTest *test)
     params.harmonics = harmonics[i];
     say(test, &params, &source->video, "photo");
     psnr = psnr_against(test, want, source, &params);
-    /* The fit minimises the curve's error, not a picture's: past 60 dB the order may turn. */
+    /* The fit minimises the error of the curve, not of a picture: past 60 dB the order may vary. */
     CF_EXPECT(test, psnr > before - 0.5 || psnr > 60.0, "%.1f dB, with fewer terms %.1f dB", psnr,
               before);
     before = psnr;
@@ -379,7 +379,7 @@ static void more_terms_are_closer(CfTest *test)
 
 /* ---- Moving pictures ---- */
 
-/* Standard deviation of the samples away from the borders. */
+/* The standard deviation of the samples away from the borders. */
 static double deviation(const CfTestPicture *picture)
 {
   const int width = picture->video.width, height = picture->video.height;
@@ -395,8 +395,7 @@ static double deviation(const CfTestPicture *picture)
   return sqrt(squares / count - sum / count * (sum / count));
 }
 
-/* Texture under a fade, or a camera's exposure that changes: its gain may not depend on the mean.
- */
+/* Texture under a fade, or a camera's changing exposure: its gain must not depend on the mean. */
 static void fades_do_not_pulse(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY16_LE, 96, 80);
@@ -427,8 +426,9 @@ static void fades_do_not_pulse(CfTest *test)
   cf_picture_free(result);
 }
 
-/* A bright object in one corner may not change the opposite quadrant: nothing depends on statistics
- * of the frame. (Only the picture must be so large that the object hardly changes its mean.) */
+/* A bright object in one corner must not change the opposite quadrant: nothing depends on
+ * statistics of the frame. (The picture has to be so large that the object hardly changes its
+ * mean.) */
 static void bright_objects_stay_local(CfTest *test)
 {
   const int width = 640, height = 480;
@@ -494,7 +494,7 @@ static void results_repeat(CfTest *test)
     }
 }
 
-/* After any history of updates a state does what a fresh one does. */
+/* After any sequence of updates a state behaves like a new one. */
 static void updates_leave_no_trace(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_I420, CF_FORMAT_BGRx, CF_FORMAT_GRAY16_LE};
@@ -529,7 +529,7 @@ static void updates_leave_no_trace(CfTest *test)
   }
 }
 
-/* Sizes, layouts and guards with the algorithms that have tiles and tables; what they compute is
+/* Sizes, layouts and guards, with the algorithms that have tiles and tables; their results are
  * checked above. */
 static void any_size_fits(CfTest *test)
 {

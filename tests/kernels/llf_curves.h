@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The curves that tests of the local Laplacian filter try.
+ * The curves that the tests of the local Laplacian filter use.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "llf.h"
 
-/* Curves of docs/reference/accuracy.md, and what the fast engine owes them with 8 harmonics. */
+/* Curves of docs/reference/accuracy.md, and the accuracy of the fast engine with 8 harmonics. */
 static const struct {
   double sigma, alpha, beta;
   double fast_psnr;
@@ -38,7 +38,7 @@ static inline CfLlfParams curve_params(int curve, CfLlfMethod method)
   return params;
 }
 
-/* The same and nothing else: what the filter adds is not eased off. */
+/* The curve alone, without `protect`. */
 static inline CfLlfParams bare_params(int curve, CfLlfMethod method)
 {
   CfLlfParams params = curve_params(curve, method);
@@ -47,7 +47,7 @@ static inline CfLlfParams bare_params(int curve, CfLlfMethod method)
   return params;
 }
 
-/* One of several combinations of what comes after the filter, and of how deep it goes. */
+/* One of several combinations of the settings applied after the filter, and of its depth. */
 static inline void vary_finish(CfLlfParams *params, int turn)
 {
   params->protect = turn % 3 != 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pictures for tests of the local Laplacian filter, and what to call a case.
+ * Pictures for the tests of the local Laplacian filter, and descriptions of their cases.
  */
 #pragma once
 

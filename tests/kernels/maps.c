@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps as files, and what is known of them once they are read.
+ * Blur maps in files, and their properties once they are read.
  */
 #include "plan/map.h"
 
@@ -83,7 +83,7 @@ static void ppm_files(CfTest *test)
   LOAD(test, "P6 1 1 255\n\x01\x01", 1, 1, NULL, "too early");
 }
 
-/* What is no regular file, and does not come to an end or never begins. */
+/* Files that are not regular, which do not end or never begin. */
 static void odd_files(CfTest *test)
 {
   char directory[] = "/tmp/cf-map-XXXXXX", fifo[sizeof directory + 8];
@@ -105,60 +105,61 @@ static void odd_files(CfTest *test)
   rmdir(directory);
 }
 
-/* How rows of a PNG are stored. */
+/* The format of the rows of a PNG. */
 typedef struct {
   int type, bits;
   bool interlaced;
   png_color palette[4];
-  int transparent; /* entries of the palette that are, or of gray and RGB a colour that is */
-} Stored;
+  int transparent; /* transparent entries of the palette, or of gray and RGB one transparent
+                      colour */
+} PngFormat;
 
 typedef struct {
   char content[65536];
   size_t bytes;
-} Written;
+} PngBuffer;
 
 static void write_part(png_structp png, png_bytep data, size_t bytes)
 {
-  Written *written = png_get_io_ptr(png);
+  PngBuffer *buffer = png_get_io_ptr(png);
 
-  if (written->bytes + bytes > sizeof written->content)
+  if (buffer->bytes + bytes > sizeof buffer->content)
     png_error(png, "too long");
-  memcpy(written->content + written->bytes, data, bytes);
-  written->bytes += bytes;
+  memcpy(buffer->content + buffer->bytes, data, bytes);
+  buffer->bytes += bytes;
 }
 
-static void describe_png(png_structp png, png_infop info, const Stored *stored, int width,
+static void describe_png(png_structp png, png_infop info, const PngFormat *format, int width,
                          int height)
 {
   const uint8_t clear[4] = {0};
   const png_color_16 gray = {.gray = 1, .red = 1, .green = 2, .blue = 3};
 
-  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, stored->bits, stored->type,
-               stored->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, format->bits, format->type,
+               format->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  if (stored->type == PNG_COLOR_TYPE_PALETTE)
-    png_set_PLTE(png, info, stored->palette, 4);
-  if (stored->transparent)
-    png_set_tRNS(png, info, clear, stored->transparent, &gray);
+  if (format->type == PNG_COLOR_TYPE_PALETTE)
+    png_set_PLTE(png, info, format->palette, 4);
+  if (format->transparent)
+    png_set_tRNS(png, info, clear, format->transparent, &gray);
 }
 
-/* `rows` are `pitch` bytes apart. */
-static void write_png(CfTest *test, const Stored *stored, int width, int height,
-                      const uint8_t *rows, size_t pitch, Written *written)
+/* Writes a PNG from rows that are `pitch` bytes apart. */
+static void write_png(CfTest *test, const PngFormat *format, int width, int height,
+                      const uint8_t *rows, size_t pitch, PngBuffer *buffer)
 {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
   png_infop info = png_create_info_struct(png);
 
-  written->bytes = 0;
+  buffer->bytes = 0;
   if (!CF_EXPECT(test, setjmp(png_jmpbuf(png)) == 0, "no PNG")) {
     png_destroy_write_struct(&png, &info);
     return;
   }
-  png_set_write_fn(png, written, write_part, NULL);
-  describe_png(png, info, stored, width, height);
+  png_set_write_fn(png, buffer, write_part, NULL);
+  describe_png(png, info, format, width, height);
   png_write_info(png, info);
-  const int passes = stored->interlaced ? png_set_interlace_handling(png) : 1;
+  const int passes = format->interlaced ? png_set_interlace_handling(png) : 1;
   for (int pass = 0; pass < passes; pass++) {
     for (int y = 0; y < height; y++)
       png_write_row(png, rows + (size_t)y * pitch);
@@ -167,15 +168,15 @@ static void write_png(CfTest *test, const Stored *stored, int width, int height,
   png_destroy_write_struct(&png, &info);
 }
 
-static void png_file(CfTest *test, const Stored *stored, int width, int height, const uint8_t *rows,
-                     size_t pitch, const int *values)
+static void png_file(CfTest *test, const PngFormat *format, int width, int height,
+                     const uint8_t *rows, size_t pitch, const int *values)
 {
-  static Written written;
+  static PngBuffer buffer;
 
-  write_png(test, stored, width, height, rows, pitch, &written);
-  cf_test_context(test, "type %d, %d bits", stored->type, stored->bits);
-  load(test, written.content, written.bytes, width, height, values, "");
-  load(test, written.content, written.bytes / 2, width, height, NULL, "PNG");
+  write_png(test, format, width, height, rows, pitch, &buffer);
+  cf_test_context(test, "type %d, %d bits", format->type, format->bits);
+  load(test, buffer.content, buffer.bytes, width, height, values, "");
+  load(test, buffer.content, buffer.bytes / 2, width, height, NULL, "PNG");
 }
 
 /* 2x2 pixels of every type and depth; transparency changes nothing. */
@@ -212,16 +213,16 @@ static void png_files(CfTest *test)
 
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     for (int transparent = 0; transparent < 2; transparent++) {
-      Stored stored = {.type = files[i].type, .bits = files[i].bits};
+      PngFormat format = {.type = files[i].type, .bits = files[i].bits};
 
-      memcpy(stored.palette, colours, sizeof colours);
-      stored.transparent = stored.type & PNG_COLOR_MASK_ALPHA ? 0 : 2 * transparent;
-      png_file(test, &stored, 2, 2, files[i].rows, files[i].pitch, files[i].values);
+      memcpy(format.palette, colours, sizeof colours);
+      format.transparent = format.type & PNG_COLOR_MASK_ALPHA ? 0 : 2 * transparent;
+      png_file(test, &format, 2, 2, files[i].rows, files[i].pitch, files[i].values);
     }
   }
 }
 
-/* Sizes at which passes are empty, and others. */
+/* Sizes with and without empty passes. */
 static void interlaced_png_files(CfTest *test)
 {
   for (int width = 1; width <= 19; width += 2) {
@@ -235,13 +236,13 @@ static void interlaced_png_files(CfTest *test)
         rows[3 * i] = rows[3 * i + 1] = rows[3 * i + 2] = (uint8_t)v;
         values[i] = 257 * v;
       }
-      png_file(test, &(Stored){.type = PNG_COLOR_TYPE_RGB, .bits = 8, .interlaced = true}, width,
+      png_file(test, &(PngFormat){.type = PNG_COLOR_TYPE_RGB, .bits = 8, .interlaced = true}, width,
                height, rows, (size_t)width * 3, values);
     }
   }
 }
 
-/* The CRC of PNG's annex D. */
+/* The CRC of annex D of the PNG specification. */
 static uint32_t crc_of(const char *bytes, int count)
 {
   uint32_t crc = 0xffffffff;
@@ -254,7 +255,7 @@ static uint32_t crc_of(const char *bytes, int count)
   return ~crc;
 }
 
-/* A few kilobytes that would become gigabytes. */
+/* A few kilobytes that would expand to gigabytes. */
 static void large_files_are_refused(CfTest *test)
 {
   const struct {
@@ -264,20 +265,20 @@ static void large_files_are_refused(CfTest *test)
                {"\x7f\xff\xff\xff\0\0\0\1", "2147483647x1"}};
 
   for (int i = 0; i < 2; i++) {
-    static Written written;
+    static PngBuffer buffer;
     const uint8_t row[1] = {0};
 
-    write_png(test, &(Stored){.type = PNG_COLOR_TYPE_GRAY, .bits = 8}, 1, 1, row, 1, &written);
-    memcpy(written.content + 16, cases[i].size, 8);
-    const uint32_t crc = crc_of(written.content + 12, 17);
+    write_png(test, &(PngFormat){.type = PNG_COLOR_TYPE_GRAY, .bits = 8}, 1, 1, row, 1, &buffer);
+    memcpy(buffer.content + 16, cases[i].size, 8);
+    const uint32_t crc = crc_of(buffer.content + 12, 17);
     for (int k = 0; k < 4; k++)
-      written.content[29 + k] = (char)(crc >> (24 - 8 * k));
-    load(test, written.content, written.bytes, 1, 1, NULL, cases[i].word);
+      buffer.content[29 + k] = (char)(crc >> (24 - 8 * k));
+    load(test, buffer.content, buffer.bytes, 1, 1, NULL, cases[i].word);
   }
 }
 
-/* Judged once, when it is made: frames do not look at all its pixels again, which 500 times would
- * take a second or more. */
+/* Whether a map is constant is computed once: 500 looks at all its pixels would take a second or
+ * more. */
 static void constant_maps_are_known(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_GRAY8, 16, 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The code value that a colour has in a channel, by the formulas of ITU-R BT.601 and BT.709: shares
- * no code with cf_color_codes.
+ * The code value of a colour in a channel, by the formulas of ITU-R BT.601 and BT.709. Shares no
+ * code with cf_color_codes.
  */
 #pragma once
 

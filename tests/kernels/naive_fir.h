@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The definition of gaussblur and sepconv once more, for their tests: two-dimensional, one double
- * loop a sample, sharing no code with the engines, their plans or the folding of borders. The
- * results are not rounded, so that tests can bound how far an engine is from the real value.
+ * A second implementation of the definition of gaussblur and sepconv: two-dimensional, one double
+ * loop per sample. Shares no code with the engines, their plans or the folding of borders. Results
+ * are not rounded, so that tests can bound an engine's distance from the exact value.
  */
 #pragma once
 
@@ -21,18 +21,18 @@ typedef struct {
   NaiveTaps row, column;
   CfBorder border;
   uint32_t border_color;
-  double scale, bias; /* bias: fraction of full scale */
+  double scale, bias; /* as a fraction of full scale */
   bool absolute;
   int planes; /* CfSepconvPlanes */
 } NaiveFilter;
 
-/* One plane under way. */
+/* One plane of the picture under test. */
 typedef struct {
   const NaiveFilter *filter;
   const CfTestPicture *source;
   const CfPlaneFormat *format;
   int plane, width, height, alpha, max_code;
-  double border[CF_ROLE_COUNT]; /* codes */
+  double border[CF_ROLE_COUNT]; /* code values */
 } Naive;
 
 static inline bool naive_is_chroma(CfRole role)
@@ -50,7 +50,7 @@ static inline bool naive_is_selected(const Naive *naive, CfRole role)
   return naive->filter->planes & plane;
 }
 
-/* One step at a time until the position is inside; -1 for the border colour. */
+/* Folds one step at a time until the position is inside; -1 for the border colour. */
 static inline int naive_fold(CfBorder border, int i, int size)
 {
   while (i < 0 || i >= size) {
@@ -86,7 +86,7 @@ static inline double naive_code(const Naive *naive, int x, int y, int channel)
   return cf_picture_get(naive->source, naive->plane, folded_x, folded_y, channel);
 }
 
-/* Sum of taps times what the channel holds around `centre`, weighted by alpha if asked. */
+/* Sum of taps times (channel - centre), weighted by alpha if asked. */
 static inline double naive_sum(const Naive *naive, int x, int y, int channel, double centre,
                                bool weighted)
 {
@@ -125,8 +125,8 @@ static inline double naive_alpha(const Naive *naive, int x, int y)
   return naive_sum(naive, x, y, naive->alpha, 0.0, false) / sum;
 }
 
-/* What the channel's sample is before rounding and clamping. `*alpha` gets the pixel's filtered
- * alpha where it weighs the colours, else 1. */
+/* The channel's value before rounding and clamping. `alpha` gets the pixel's filtered alpha where
+ * it weights the colours, else 1. */
 static inline double naive_value(const Naive *naive, int x, int y, int channel, double *alpha)
 {
   const NaiveFilter *filter = naive->filter;
@@ -168,8 +168,9 @@ static inline Naive naive_plane(const NaiveFilter *filter, const CfTestPicture *
   return naive;
 }
 
-/* The largest distance of a sample of `got` from the unrounded, clamped definition in this plane:
- * 0.5 is rounding itself. Colours in formats with alpha count by the share of their alpha. */
+/* The largest distance of a sample of `got` in this plane from the definition, clamped but not
+ * rounded; rounding alone gives 0.5. Colours in formats with alpha count by their share of alpha.
+ */
 static inline double naive_distance(const Naive *naive, const CfTestPicture *got)
 {
   double largest = 0.0;
@@ -183,7 +184,7 @@ static inline double naive_distance(const Naive *naive, const CfTestPicture *got
           continue;
         value = naive_value(naive, x, y, c, &alpha);
         value = fmin(fmax(value, 0.0), naive->max_code);
-        /* Without a visible alpha the colour does not show. */
+        /* Colours without visible alpha do not count. */
         share = alpha == 1.0 ? 1.0 : fmin(alpha / naive->max_code, 1.0);
         largest = fmax(largest, share * fabs(cf_picture_get(got, naive->plane, x, y, c) - value));
       }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The local Laplacian filter word by word, to test the reference with: Algorithm 1 of Paris,
- * Hasinoff and Kautz 2011 remaps the whole image and builds a whole pyramid for every coefficient;
- * the sampled one does so for every sampled intensity. Shares no code with the engines, and is slow
- * beyond a few hundred pixels.
+ * A literal local Laplacian filter, to test the reference with. Algorithm 1 of Paris, Hasinoff and
+ * Kautz 2011 remaps the whole image and builds a whole pyramid for every coefficient; the sampled
+ * filter does so for every sampled intensity. Shares no code with the engines, and is slow beyond a
+ * few hundred pixels.
  */
 #pragma once
 
@@ -67,7 +67,7 @@ static inline NaiveImage naive_expand(const NaiveImage *coarse, int width, int h
     for (int x = 0; x < width; x++)
       for (int i = -2; i <= 2; i++)
         for (int j = -2; j <= 2; j++)
-          /* Only every other sample of the stretched image is not zero. */
+          /* Only every other sample of the upsampled image is not 0. */
           if ((x + i) % 2 == 0 && (y + j) % 2 == 0)
             for (int c = 0; c < fine.channels; c++)
               naive_at(&fine, x, y)[c] += 4.0 * naive_kernel[i + 2] * naive_kernel[j + 2] *
@@ -81,7 +81,7 @@ typedef struct {
   NaiveImage image[32];
 } NaivePyramid;
 
-/* At most `limit` reduced images, as long as the shorter side has two samples. */
+/* At most `limit` reduced images, as long as the shorter side has at least two samples. */
 static inline NaivePyramid naive_pyramid(const NaiveImage *image, int limit)
 {
   NaivePyramid pyramid = {.images = 1,
@@ -101,7 +101,7 @@ static inline void naive_free(NaivePyramid *pyramid)
     free(pyramid->image[l].value);
 }
 
-/* Laplacian levels that are filtered, and how much the last of them. */
+/* Laplacian levels that are filtered, and the share of the last one. */
 typedef struct {
   int levels;
   double last;
@@ -125,7 +125,7 @@ static inline NaiveDepth naive_depth(const NaiveImage *image, const CfLlfParams 
   return depth;
 }
 
-/* r(i) of the paper's section 4: details within sigma by the power alpha, edges by beta. */
+/* r(i) of section 4 of the paper: details within sigma by the power alpha, edges by beta. */
 static inline void naive_remap_pixel(const CfLlfParams *params, int channels, const double *i,
                                      const double *g0, double *remapped)
 {
@@ -160,7 +160,7 @@ static inline NaiveImage naive_remap(const NaiveImage *image, const CfLlfParams 
   return remapped;
 }
 
-/* Adds level by level what `laplacian` holds to its residual; the picture is in image[0] then. */
+/* Collapses a Laplacian pyramid in place; image[0] is then the picture. */
 static inline void naive_collapse(NaivePyramid *laplacian)
 {
   for (int l = laplacian->images - 2; l >= 0; l--) {
@@ -173,7 +173,7 @@ static inline void naive_collapse(NaivePyramid *laplacian)
   }
 }
 
-/* The Laplacian level of the input itself. */
+/* A Laplacian level of the input itself. */
 static inline NaiveImage naive_laplacian(const NaivePyramid *gaussian, int level)
 {
   const NaiveImage *own = &gaussian->image[level];
@@ -191,7 +191,7 @@ static inline double naive_smooth(double from, double to, double value)
   return 3.0 * t * t - 2.0 * t * t * t;
 }
 
-/* How far the last level's coefficients are the filter's. */
+/* Applies the last level by a share. */
 static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussian, double share)
 {
   const int last = result->images - 2;
@@ -213,7 +213,7 @@ static inline double naive_clamped(const NaiveImage *image, int x, int y)
   return *naive_at(image, x < 0 ? 0 : x > last_x ? last_x : x, y < 0 ? 0 : y > last_y ? last_y : y);
 }
 
-/* Means of 2 x 2 samples; the border repeats. */
+/* Means of 2 x 2 samples; the border is replicated. */
 static inline NaiveImage naive_halved(const NaiveImage *image)
 {
   const NaiveImage half = naive_image((image->width + 1) / 2, (image->height + 1) / 2, 1);
@@ -224,7 +224,7 @@ static inline NaiveImage naive_halved(const NaiveImage *image)
   return half;
 }
 
-/* Means of blocks of 4 x 4, with a sixteenth of either neighbour both ways. */
+/* Means of blocks of 4 x 4 samples, with a sixteenth of either neighbour along both axes. */
 static inline NaiveImage naive_block_means(const NaiveImage *image)
 {
   const NaiveImage cells = naive_halved(image), blocks = naive_halved(&cells);
@@ -241,7 +241,8 @@ static inline NaiveImage naive_block_means(const NaiveImage *image)
   return means;
 }
 
-/* Between the middles of blocks of 4 x 4, at the middle of the 2 x 2 samples that (x, y) is in. */
+/* Interpolates between the middles of blocks, at the middle of the 2 x 2 samples that contain (x,
+ * y). */
 static inline double naive_between(const NaiveImage *blocks, int x, int y)
 {
   const double at_x = (x / 2 + 0.5) / 2.0 - 0.5, at_y = (y / 2 + 0.5) / 2.0 - 0.5;
@@ -254,8 +255,8 @@ static inline double naive_between(const NaiveImage *blocks, int x, int y)
                    right * naive_clamped(blocks, left + 1, top + 1));
 }
 
-/* What holds the noise floor of series and samples: of the three finest levels only so much of what
- * they add as the input deviates there from its own mean. */
+/* The weights at the noise floor, for series and samples: they scale the change to the three finest
+ * levels by how much the input deviates from its local mean. */
 static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
                                const CfLlfParams *params)
 {
@@ -289,7 +290,7 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
   }
 }
 
-/* Algorithm 1; the result's image[0] is the picture. */
+/* Algorithm 1; image[0] of the result is the picture. */
 static inline NaivePyramid naive_llf(const NaiveImage *image, const CfLlfParams *params)
 {
   const NaiveDepth depth = naive_depth(image, params);
@@ -317,8 +318,8 @@ static inline NaivePyramid naive_llf(const NaiveImage *image, const CfLlfParams 
   return result;
 }
 
-/* The recipe of MATLAB's locallapfilt with samples at k / (count - 1), and a noise floor that
- * holds. One channel. */
+/* The algorithm of MATLAB's locallapfilt with samples at k / (count - 1), and with weights at the
+ * noise floor. One channel. */
 static inline NaivePyramid naive_llf_sampled(const NaiveImage *image, const CfLlfParams *params,
                                              int count)
 {

@@ -7,7 +7,7 @@
 #include "naive_llf_series.h"
 #include "picture.h"
 
-/* The normalised samples of a role; the luma of RGB formats is made of the colours. */
+/* The normalised samples of a role; luma of RGB formats is computed from the colours. */
 static inline NaiveImage naive_component(const CfTestPicture *picture, CfRole role)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
@@ -41,7 +41,7 @@ static inline NaiveImage naive_component(const CfTestPicture *picture, CfRole ro
   return image;
 }
 
-/* Between the samples that there are, those of the source, and `image`. */
+/* Mixes the source's samples of a role with `image` by `strength`. */
 static inline void naive_mix(const CfTestPicture *source, CfRole role, double strength,
                              NaiveImage *image)
 {
@@ -71,13 +71,13 @@ static inline void naive_store(CfTestPicture *picture, CfRole role, const NaiveI
         }
 }
 
-/* A change that fades where `unit` times it would come near to `room`. */
+/* Limits a change, so that `unit` times it stays below `room`. */
 static inline double naive_bent(double change, double unit, double room)
 {
   return room > 0.0 ? change / pow(1.0 + pow(fabs(change) * unit / room, 4.0), 0.25) : 0.0;
 }
 
-/* What becomes of an intensity that the filter has changed; `ceiling` is the largest colour. */
+/* `protect`: limits the change of an intensity; `ceiling` is the largest colour. */
 static inline double naive_eased(const CfLlfParams *params, double before, double ceiling,
                                  double after)
 {
@@ -92,8 +92,8 @@ static inline double naive_eased(const CfLlfParams *params, double before, doubl
   return before + change;
 }
 
-/* Filters what lies in 0..1 and puts the rest back; `before` and `after` get what was filtered.
- * `ceiling` may be NULL. */
+/* Filters values clamped to 0..1, and adds back what was cut off; `before` and `after` get the
+ * clamped values. `ceiling` may be NULL. */
 static inline NaiveImage naive_filter(const NaiveImage *image, const NaiveImage *ceiling,
                                       const CfLlfParams *params, NaiveImage *before,
                                       NaiveImage *after)
@@ -141,7 +141,7 @@ static inline void naive_separate(const CfTestPicture *source, CfTestPicture *re
   }
 }
 
-/* By how much colours grow: in the dark less than luma, if it rises; or fall as luma does. */
+/* The growth of colours: less than luma's where dark luma rises; the same where luma falls. */
 static inline double naive_growth(double before, double after)
 {
   const double step = 1.0 / 255.0;
@@ -152,7 +152,7 @@ static inline double naive_growth(double before, double after)
   return ((gain > 16.0 ? 16.0 : gain) - 1.0) * naive_smooth(0.0, 0.25, before);
 }
 
-/* Chroma that no red, green and blue of 0..1 make follows only as far as theirs would. */
+/* Chroma beyond what red, green and blue in 0..1 can have follows only as far as theirs would. */
 static inline void naive_chroma(const CfLlfParams *params, double *blue, double *red, double before,
                                 double after)
 {
@@ -166,7 +166,7 @@ static inline void naive_chroma(const CfLlfParams *params, double *blue, double 
   *red += growth * fmin(fmax(*red - 0.5, -most), most);
 }
 
-/* Mean over the pixels that a sample of a `width` x `height` plane covers. */
+/* The mean over the pixels that a sample of a `width` x `height` plane covers. */
 static inline double naive_cell(const NaiveImage *luma, int x, int y, int width, int height)
 {
   const int across = (luma->width + width - 1) / width, down = (luma->height + height - 1) / height;

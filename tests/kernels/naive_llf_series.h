@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The sine series of engine=fast word by word, in double precision. Only its coefficients are the
- * engines' own, which tests/kernels/llf-plan.c looks after.
+ * The sine series of engine=fast, literally and in double precision. Only its coefficients come
+ * from the plan, which tests/kernels/llf-plan.c tests.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the tests of blur maps share: params, maps that are drawn, and what a map stands for once
- * more, in real numbers, knowing nothing of plan/map.c.
+ * What the tests of blur maps share: params, drawings on maps, and the values of maps by a second
+ * implementation in real numbers, independent of plan/map.c.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ static inline CfTestPicture *picture(CfFormat format, int width, int height, CfP
   return result;
 }
 
-/* What is drawn on maps. */
+/* Drawings on maps. */
 typedef enum { MAP_NOISE, MAP_STEP, MAP_CHECKER, MAP_RAMP, MAP_CONSTANT } Drawing;
 
 static inline CfMap *draw(Drawing drawing, int width, int height, uint64_t seed)
@@ -65,7 +65,7 @@ static inline CfMap *draw(Drawing drawing, int width, int height, uint64_t seed)
   return map;
 }
 
-/* ---- The definition once more ---- */
+/* ---- The definition ---- */
 
 static inline double naive_ramp(const CfGaussblurParams *params, double d)
 {
@@ -82,7 +82,7 @@ static inline double naive_image(const CfMap *map, double u, double v)
   const uint16_t *values = cf_map_values(map);
   double sum = 0.0;
 
-  /* Tents of all pixels, those outside being the nearest inside. */
+  /* Tent functions around all pixels; those outside repeat the nearest inside. */
   for (int j = -1; j <= height; j++) {
     for (int i = -1; i <= width; i++) {
       const int x = i < 0 ? 0 : i >= width ? width - 1 : i;
@@ -182,7 +182,7 @@ static inline void naive_gaussian(NaiveTaps *taps, double sigma)
 
 /* ---- Comparing ---- */
 
-/* Codes of 8 bits, in those of the format. */
+/* Codes of 8 bits, in codes of the format. */
 static inline double codes(CfFormat format, double eighths)
 {
   return eighths * cf_max_code(cf_format_info(format)) / 255.0;
@@ -193,7 +193,7 @@ static inline double rms(const CfDifference *difference, CfFormat format)
   return cf_max_code(cf_format_info(format)) * pow(10.0, -difference->psnr / 20.0);
 }
 
-/* Within two codes of 8 bits of the reference row, and half a code on the whole. */
+/* Within two codes of 8 bits of the reference, and half a code on average. */
 static inline void compare_with_reference(CfTest *test, const CfGaussblurParams *params,
                                           const CfTestPicture *source)
 {
@@ -205,7 +205,7 @@ static inline void compare_with_reference(CfTest *test, const CfGaussblurParams 
     const CfDifference difference = cf_picture_compare(got, want, 0.0);
 
     cf_test_compare(test, got, want, codes(source->video.format, 2.0));
-    /* Of a few samples it is chance. */
+    /* The mean over few samples is left to chance. */
     CF_EXPECT(test,
               difference.samples < 1000 ||
                   rms(&difference, source->video.format) < codes(source->video.format, 0.5),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The oracle for block averages of regions: what each sample may become. It knows distances as real
- * numbers, not the engines' code, and looks at one sample after the other.
+ * The oracle for block averages of regions: the values that each sample may have. It computes
+ * distances as real numbers, shares no code with the engines, and looks at each sample by itself.
  */
 #pragma once
 
@@ -15,12 +15,12 @@
 
 /* ---- The oracle: coverage ---- */
 
-/* What rounding may make of a coverage, in 256ths. */
+/* The range that rounding allows for a coverage, in 256ths. */
 typedef struct {
   int least, most;
 } Range;
 
-/* `doubt`: what single precision may make of the distance, in pixels. */
+/* `doubt` is the error of a distance in single precision, in pixels. */
 static inline Range fade(const CfRegions *regions, double distance, double doubt)
 {
   const double least = regions->shape == CF_REGION_ELLIPSE ? 1.0 : 0.0;
@@ -32,7 +32,7 @@ static inline Range fade(const CfRegions *regions, double distance, double doubt
   return (Range){(int)floor(256.0 * least_part + 0.4995), (int)floor(256.0 * most_part + 0.5005)};
 }
 
-/* Distance from a point to the rectangle, negative inside. */
+/* The distance of a point from the rectangle, negative inside. */
 static inline double rectangle_distance(const CfRegion *region, double x, double y)
 {
   const double left = region->x - x, right = x - ((double)region->x + region->width);
@@ -44,7 +44,7 @@ static inline double rectangle_distance(const CfRegion *region, double x, double
   return fmax(across, down);
 }
 
-/* Distance along the line from the centre to the ellipse, negative inside. */
+/* The distance from the ellipse along the line through its centre, negative inside. */
 static inline double ellipse_distance(const CfRegion *region, double x, double y)
 {
   const double a = 0.5 * region->width, b = 0.5 * region->height;
@@ -56,7 +56,7 @@ static inline double ellipse_distance(const CfRegion *region, double x, double y
   return hypot(across, down) - hypot(a * cos(angle), b * sin(angle));
 }
 
-/* Beyond it an ellipse may cover more than it should, but never less. */
+/* Beyond this an ellipse may cover more than it should, but never less. */
 static inline bool is_far(const CfRegion *region)
 {
   const int64_t most = 1 << 29, right = (int64_t)region->x + region->width;
@@ -82,7 +82,7 @@ static inline Range region_coverage(const CfRegions *regions, const CfRegion *re
   return inwards < 0.0 ? (Range){256, 256} : fade(regions, inwards, 4e-3 * doubt);
 }
 
-/* Coverage of a sample by one region: that of its most covered luma pixel. */
+/* The coverage of a sample by one region: that of its most covered luma pixel. */
 static inline Range sample_coverage(const CfVideo *video, const CfRegions *regions, int first,
                                     int count, int plane, int x, int y)
 {
@@ -147,7 +147,7 @@ static inline Grid grid_of(const Oracle *oracle, int owner)
   return grid;
 }
 
-/* Samples that share the block of sample `at`. */
+/* The samples that share a block with sample `at`. */
 static inline void find_edges(int at, int size, int subsampling, int origin, int block_size,
                               int edges[2])
 {
@@ -196,7 +196,7 @@ static inline int block_code(const Oracle *oracle, const int x[2], const int y[2
   return (int)floor((double)sum / (double)weight + 0.5);
 }
 
-/* The colour of the block of a sample, found once for neighbours. */
+/* The colour of the block of a sample, kept for neighbours. */
 typedef struct {
   bool known;
   int x[2], y[2], codes[CF_MAX_CHANNELS];
@@ -241,7 +241,7 @@ static inline int mixed_code(const Oracle *oracle, const Block *block, int x, in
 
 /* ---- Judging ---- */
 
-/* Whether a pixel is what this owner and this coverage make of it. */
+/* Whether a pixel is what this owner and this coverage give. */
 static inline bool is_mixed(const Oracle *oracle, const CfTestPicture *got, const Block *block,
                             int x, int y, int coverage)
 {
@@ -259,7 +259,7 @@ static inline bool is_mixed(const Oracle *oracle, const CfTestPicture *got, cons
   return true;
 }
 
-/* Whether owner `b` would go before `a` if they covered alike. */
+/* Whether owner `b` is preferred to `a` where they cover equally. */
 static inline bool goes_before(const CfRegions *regions, int b, int a)
 {
   const CfRegion *list = regions->whole ? regions->whole : regions->region;
@@ -270,7 +270,7 @@ static inline bool goes_before(const CfRegions *regions, int b, int a)
   return other_side > side || (other_side == side && b < a);
 }
 
-/* What each region alone would cover, and what they cover together. */
+/* The coverage by each region alone, and by all together. */
 static inline Range cover_all(const Oracle *oracle, Range *each, int x, int y)
 {
   const CfVideo *video = &oracle->source->video;
@@ -287,7 +287,7 @@ static inline Range cover_all(const Oracle *oracle, Range *each, int x, int y)
   return all;
 }
 
-/* Whether a sample may belong to a region: none that goes before it covers it as much. */
+/* Whether a sample may belong to a region: no preferred region covers it as much. */
 static inline bool may_own(const CfRegions *regions, const Range *each, Range all, int owner)
 {
   if (each[owner].most < all.least || each[owner].most == 0)
@@ -322,7 +322,7 @@ static inline bool is_right(const Oracle *oracle, const CfTestPicture *got, Bloc
   return false;
 }
 
-/* Whether `got` is what the regions make of `source`. */
+/* Whether `got` is a valid result for `source` and the regions. */
 static inline bool judge(CfTest *test, const CfTestPicture *source, const CfTestPicture *got,
                          const CfRegions *regions, const CfBlockavgParams *params)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames whose planes and rows start at odd bytes, from the top or from the bottom: the same
- * samples as elsewhere, and no access that a sanitizer for undefined behaviour, or another
- * processor, objects to.
+ * Frames whose planes and rows start at odd bytes, stored top down or bottom up: the same samples
+ * as elsewhere, and no access that the sanitizer for undefined behaviour, or another processor,
+ * would object to.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define WIDTH  150
 #define HEIGHT 61
 
-/* One for each way through an engine; with `regions` the frame is filtered there alone. */
+/* Params for each path through the engines; with `regions` only these are filtered. */
 static const struct {
   const char *effect, *settings;
   bool regions;
@@ -46,8 +46,8 @@ static const CfRegion region_list[] = {{-5, 3, 60, 40}, {70, 10, 71, 45}};
 static const CfRegions some_regions = {
     .region = region_list, .count = 2, .shape = CF_REGION_ELLIPSE, .feather = 4.0};
 
-/* A copy of a picture at odd addresses, with an odd number of bytes between rows; `bottom_up`, its
- * last row comes first. */
+/* A copy of a picture at odd addresses, with an odd number of bytes between rows; with `bottom_up`
+ * its last row comes first. */
 typedef struct {
   CfPicture planes;
   uint8_t *allocation[CF_MAX_PLANES];
@@ -154,7 +154,7 @@ static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *eng
 
 static void check_all(CfTest *test, bool bottom_up)
 {
-  /* The slow one addresses all formats alike. */
+  /* The slow engine addresses all formats alike. */
   const bool skip_reference = bottom_up && test->format != CF_FORMAT_NV12;
 
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Packed 4:2:2 that engines filter at once, without planes in scratch memory: that they do, where
- * they are meant to, is counted. The reference filters planes.
+ * Packed 4:2:2 that engines filter directly, without planes in scratch memory: cases count that
+ * they do so where they should. The reference filters planes.
  */
 #include "blockavg.h"
 #include "device.h"
@@ -27,7 +27,7 @@ typedef struct {
   CfLayout layout;
 } Shape;
 
-/* Filters noise of both formats and compares with the reference, in place too where `in_place`. */
+/* Filters noise in both formats and compares with the reference, in place too with `in_place`. */
 static void compare(CfTest *test, const CfEffect *effect, const void *params, Shape shape,
                     bool expect_at_once, double tolerance)
 {
@@ -64,7 +64,7 @@ static void compare(CfTest *test, const CfEffect *effect, const void *params, Sh
   }
 }
 
-/* Skips the case where there is no device of that generation. */
+/* Skips the case where no device has this compute capability. */
 static bool has_device(CfTest *test, int least_major)
 {
   CfStatus status;
@@ -83,7 +83,7 @@ static const Shape shapes[] = {{2, 1, CF_LAYOUT_ALIGNED},      {6, 40, CF_LAYOUT
                                {1040, 130, CF_LAYOUT_ALIGNED}, {64, 300, CF_LAYOUT_ALIGNED}};
 #define SHAPES (int)(sizeof shapes / sizeof *shapes)
 
-/* The longest taps of each size of kernel, some that overshoot, and magnitudes. */
+/* The most taps of each kernel size, some taps that overshoot, and absolute values. */
 static void separable(CfTest *test)
 {
   const int lengths[] = {3, 17, 33, 49, 51, 81};
@@ -128,7 +128,7 @@ static void gaussian(CfTest *test)
   }
 }
 
-/* Both sizes of what is kept along columns, and several of coarse samples. */
+/* Both sizes of the state that is kept along columns, and several numbers of coarse samples. */
 static void pyramids(CfTest *test)
 {
   const double sigmas[] = {16.0, 30.0, 40.0, 130.0};
@@ -162,8 +162,8 @@ static CfBlockavgParams blocks(int width, int height)
   return params;
 }
 
-/* Blocks of whole columns of 16 bytes and others, at once where rows start on 16 bytes and blocks
- * have up to 128 of them. */
+/* Blocks whose columns fill 16 bytes, and others; filtered directly where rows start at multiples
+ * of 16 bytes and a block has at most 128 such columns. */
 static void mosaic(CfTest *test)
 {
   const int sides[][2] = {{2, 1}, {6, 5}, {16, 16}, {24, 9}, {100, 30}, {200, 150}, {600, 400}};
@@ -182,7 +182,7 @@ static void mosaic(CfTest *test)
   }
 }
 
-/* What takes the way over planes. */
+/* Filters that need planes. */
 static void others(CfTest *test)
 {
   const Shape odd = {131, 40, CF_LAYOUT_ALIGNED}, padded = {130, 40, CF_LAYOUT_PADDED};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Loops shared among threads: every item once, whatever the number of threads, of callers, and of
- * threads that the system allows. The linker puts __wrap_pthread_create in the pool's way.
+ * Loops shared among threads: every item runs once, whatever the number of threads, of callers, and
+ * of threads that the system allows. The linker replaces pthread_create by __wrap_pthread_create.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #define ITEMS 1000
 
-/* Threads that the system still allows, and that were asked for. */
+/* Threads that the system still allows, and threads that were requested. */
 static atomic_int allowed = CF_MAX_THREADS, asked;
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -33,9 +33,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 typedef struct {
   int threads, count;
-  atomic_int runs[ITEMS];             /* of each item */
-  atomic_bool inside[CF_MAX_THREADS]; /* the thread of that number */
-  atomic_int wrong;                   /* numbers of threads that are too large, or taken */
+  atomic_int runs[ITEMS];             /* per item */
+  atomic_bool inside[CF_MAX_THREADS]; /* per index: a thread with it is in the loop */
+  atomic_int wrong;                   /* thread indices that were too large, or in use */
 } Loop;
 
 static void body(void *context, int first, int end)
@@ -52,7 +52,7 @@ static void body(void *context, int first, int end)
   atomic_store(&loop->inside[self], false);
 }
 
-/* Items that were not run exactly once, and wrong numbers of threads. */
+/* The number of items that did not run exactly once, and of wrong thread indices. */
 static int mistakes(int threads, int count, int grain)
 {
   Loop *loop = calloc(1, sizeof *loop);
@@ -90,7 +90,7 @@ static void *call_often(void *wrong)
   return NULL;
 }
 
-/* More callers than the pool has places for loops. */
+/* More callers than the pool has loops. */
 static void many_callers(CfTest *test)
 {
   pthread_t caller[48];
@@ -104,7 +104,7 @@ static void many_callers(CfTest *test)
   CF_EXPECT(test, atomic_load(&wrong) == 0, "%d mistakes", atomic_load(&wrong));
 }
 
-/* Runs in a process of its own, whose pool is empty, for at most so many seconds. */
+/* Runs `check` in a process of its own, whose pool is empty, for a limited time. */
 static int in_child(int (*check)(void))
 {
   const pid_t child = fork();
@@ -184,7 +184,7 @@ static void work_100_us(void *context, int first, int end)
   }
 }
 
-/* Frames of 0.8 ms of work 20 ms apart take 40 ms of processor time, and little more. */
+/* Frames with 0.8 ms of work, 20 ms apart, should take 40 ms of processor time and little more. */
 static int rare_frames_cost_little(void)
 {
   const clock_t before = clock();

@@ -124,7 +124,7 @@ static void text_becomes_kernels(CfTest *test)
   CF_EXPECT(test, values.kernel.taps == CF_MAX_TAPS, "got %d taps", values.kernel.taps);
 }
 
-/* Refuses `text` with a message that has `part` in it, and leaves the values alone. */
+/* Refuses `text` with a message that contains `part`, and leaves the values alone. */
 static void expect_refused(CfTest *test, const char *name, const char *text, const char *part)
 {
   const Values before = defaults();
@@ -241,7 +241,7 @@ static void params_are_printed_as_users_write_them(CfTest *test)
   expect_text(test, &values, "kernel", "<1,-2.5,1e+09>");
   values.kernel.taps = 200;
   expect_text(test, &values, "kernel", "<1,-2.5,1e+09,0,0,0,0,0,... 200 taps>");
-  values.kernel.tap[3] = 1.0 / 3.0; /* cut off */
+  values.kernel.tap[3] = 1.0 / 3.0; /* printed as cut off */
   expect_text(test, &values, "kernel", "<1,-2.5,1e+09,0.333333,0,0,0,0,... 200 ");
 }
 

@@ -12,7 +12,7 @@
 
 /* ---- Formats ---- */
 
-/* Planes in order; a letter a channel in memory order, then log2 of both subsamplings. */
+/* Planes in order; one letter per channel in memory order, then log2 of both subsamplings. */
 static const struct {
   const char *name, *planes;
   int bits, shift;
@@ -191,18 +191,18 @@ static void videos_are_checked(CfTest *test)
   expect_video(test, &video, false);
 }
 
-/* A job that is good, and what makes it another. */
+/* A valid job, and the members that a test changes. */
 typedef struct {
   CfEngine engine;
   CfJob job;
-} Handed;
+} JobCase;
 
-static void expect_job(CfTest *test, const Handed *handed, const char *what, bool good)
+static void expect_job(CfTest *test, const JobCase *changed, const char *what, bool good)
 {
   const CfVideo video = cf_video(CF_FORMAT_P010_10LE, 9, 7);
   CfStatus status = {CF_OK, ""};
 
-  CF_EXPECT(test, cf_job_check(&handed->engine, &video, NULL, &handed->job, &status) == good,
+  CF_EXPECT(test, cf_job_check(&changed->engine, &video, NULL, &changed->job, &status) == good,
             "%s is %s: %s", what, good ? "refused" : "taken", status.message);
   CF_EXPECT(test, good || status.code == CF_ERROR_INVALID, "%s: code %d", what, (int)status.code);
 }
@@ -217,63 +217,63 @@ static void jobs_are_checked(CfTest *test)
 {
   static uint8_t memory[4][400];
   static const CfRegions regions = {0};
-  const Handed good = {.job = {.source = {{memory[0], memory[1]}, {18, 20}},
-                               .destination = {{memory[2], memory[3]}, {20, 22}}}};
-  Handed handed = good;
+  const JobCase good = {.job = {.source = {{memory[0], memory[1]}, {18, 20}},
+                                .destination = {{memory[2], memory[3]}, {20, 22}}}};
+  JobCase changed = good;
 
-  expect_job(test, &handed, "a whole picture", true);
-  handed.job.source.data[1] = NULL;
-  expect_job(test, &handed, "a missing plane", false);
-  handed = good;
-  handed.job.source.stride[0] = 17;
-  expect_job(test, &handed, "a short stride", false);
-  handed.job.source.stride[0] = 19;
-  handed.job.source.data[1]++;
-  expect_job(test, &handed, "odd bytes in host memory", true);
-  handed.engine.device_memory = true;
-  expect_job(test, &handed, "odd bytes in device memory", false);
-  handed = good;
-  handed.job.destination.stride[1] = -20;
-  expect_job(test, &handed, "a picture bottom up", true);
-  handed.job.destination.stride[1] = -19;
-  expect_job(test, &handed, "a short one", false);
-  handed.job.destination.stride[1] = -20;
-  handed.engine.device_memory = true;
-  expect_job(test, &handed, "one on the device", false);
+  expect_job(test, &changed, "a whole picture", true);
+  changed.job.source.data[1] = NULL;
+  expect_job(test, &changed, "a missing plane", false);
+  changed = good;
+  changed.job.source.stride[0] = 17;
+  expect_job(test, &changed, "a short stride", false);
+  changed.job.source.stride[0] = 19;
+  changed.job.source.data[1]++;
+  expect_job(test, &changed, "odd bytes in host memory", true);
+  changed.engine.device_memory = true;
+  expect_job(test, &changed, "odd bytes in device memory", false);
+  changed = good;
+  changed.job.destination.stride[1] = -20;
+  expect_job(test, &changed, "a picture bottom up", true);
+  changed.job.destination.stride[1] = -19;
+  expect_job(test, &changed, "a short one", false);
+  changed.job.destination.stride[1] = -20;
+  changed.engine.device_memory = true;
+  expect_job(test, &changed, "one on the device", false);
 
-  handed = good;
-  handed.job.destination = handed.job.source;
-  expect_job(test, &handed, "the same picture", false);
-  handed.engine.in_place = true;
-  expect_job(test, &handed, "the same picture in place", true);
-  handed.job.destination.stride[0] = 20;
-  expect_job(test, &handed, "other strides in place", false);
-  handed.job.destination = (CfPicture){{memory[0], memory[3]}, {18, 20}};
-  expect_job(test, &handed, "one plane in place", false);
+  changed = good;
+  changed.job.destination = changed.job.source;
+  expect_job(test, &changed, "the same picture", false);
+  changed.engine.in_place = true;
+  expect_job(test, &changed, "the same picture in place", true);
+  changed.job.destination.stride[0] = 20;
+  expect_job(test, &changed, "other strides in place", false);
+  changed.job.destination = (CfPicture){{memory[0], memory[3]}, {18, 20}};
+  expect_job(test, &changed, "one plane in place", false);
 
-  handed = good;
-  handed.job.regions = &regions;
-  expect_job(test, &handed, "regions that nobody knows", false);
-  handed.engine.regions = true;
-  expect_job(test, &handed, "regions", true);
-  handed.engine.halo = no_halo;
-  handed.job.rows = 4;
-  expect_job(test, &handed, "a band of regions", false);
+  changed = good;
+  changed.job.regions = &regions;
+  expect_job(test, &changed, "regions that nobody knows", false);
+  changed.engine.regions = true;
+  expect_job(test, &changed, "regions", true);
+  changed.engine.halo = no_halo;
+  changed.job.rows = 4;
+  expect_job(test, &changed, "a band of regions", false);
 
-  handed = good;
-  handed.job.rows = 4;
-  expect_job(test, &handed, "a band that nobody knows", false);
-  handed.engine.halo = no_halo;
-  expect_job(test, &handed, "a band", true);
-  handed.job.first_row = 4;
-  expect_job(test, &handed, "a band beyond the end", false);
-  handed.job.rows = 3;
-  expect_job(test, &handed, "the last rows", true);
-  handed.job.first_row = 2;
-  expect_job(test, &handed, "an odd number of rows", false);
-  handed.job.first_row = 3;
-  handed.job.rows = 4;
-  expect_job(test, &handed, "an odd row", false);
+  changed = good;
+  changed.job.rows = 4;
+  expect_job(test, &changed, "a band that nobody knows", false);
+  changed.engine.halo = no_halo;
+  expect_job(test, &changed, "a band", true);
+  changed.job.first_row = 4;
+  expect_job(test, &changed, "a band beyond the end", false);
+  changed.job.rows = 3;
+  expect_job(test, &changed, "the last rows", true);
+  changed.job.first_row = 2;
+  expect_job(test, &changed, "an odd number of rows", false);
+  changed.job.first_row = 3;
+  changed.job.rows = 4;
+  expect_job(test, &changed, "an odd row", false);
 }
 
 static void expect_range(CfTest *test, CfFormat format, CfRange range, CfRole role, double offset,
@@ -324,7 +324,7 @@ static void video_defaults_follow_the_format(CfTest *test)
   }
 }
 
-/* Codes in the roles' order: luma, chroma blue and red; or red, green, blue; then alpha. */
+/* Expects codes in the order of roles: luma, chroma blue, red; or red, green, blue; then alpha. */
 static void expect_color(CfTest *test, const CfVideo *video, uint32_t argb, const double want[4])
 {
   const bool rgb = cf_format_info(video->format)->rgb;
@@ -363,7 +363,7 @@ static void colours_have_the_published_codes(CfTest *test)
 
 /* ---- Borders ---- */
 
-/* Where a walk from sample 0 to position `i` ends that turns as the border says. */
+/* The sample that a walk from sample 0 to position `i` ends at, turning as the border says. */
 static int walk(CfBorder border, long i, int size)
 {
   const int step = i < 0 ? -1 : 1;

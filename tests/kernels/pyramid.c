@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The plan of the blur pyramid, run in double precision by the formulas of its header, against the
- * taps themselves.
+ * plain taps.
  */
 #include "plan/pyramid.h"
 
@@ -23,7 +23,7 @@ static double sample(const double *line, int size, CfBorder border, long i)
   return from < 0 ? 0.0 : line[from];
 }
 
-/* The header's three formulas, one after the other. */
+/* The three formulas of the header, one after the other. */
 static double fine_sample(const CfPyramidAxis *axis, const double *line, CfBorder border, int i)
 {
   double sum = 0.0;
@@ -123,14 +123,13 @@ static void pyramid_is_the_gaussian(CfTest *test)
   }
 }
 
-/* ---- What one sample becomes ---- */
+/* ---- The impulse response ---- */
 
 #define LONGEST_REACH 200
 #define KERNEL        (2 * LONGEST_REACH + 1)
 #define MOST_PHASES   16
 
-/* kernel[p][LONGEST_REACH + s] is the weight of the sample that lies s after a result of phase p.
- */
+/* kernel[p][LONGEST_REACH + s] is the weight of the sample s after a result of phase p. */
 static void find_kernels(const CfPyramidAxis *axis, double kernel[][KERNEL])
 {
   static double line[MOST_SAMPLES], to[MOST_SAMPLES];
@@ -146,8 +145,8 @@ static void find_kernels(const CfPyramidAxis *axis, double kernel[][KERNEL])
   }
 }
 
-/* Of what two kernels make of samples 0 and 255 in the worst order, of which only those from `from`
- * on are visible. */
+/* The largest difference that two kernels make for samples 0 and 255 in the worst order, of which
+ * only those from `from` on are visible. */
 static double kernel_distance(const double *got, const double *want, int from)
 {
   double got_sum = 0.0, want_sum = 0.0, distance = 0.0;
@@ -161,7 +160,7 @@ static double kernel_distance(const double *got, const double *want, int from)
   return distance;
 }
 
-/* The same where so few are that alpha is between 1/2 and 1. */
+/* The same where so few samples are visible that alpha is between 1/2 and 1. */
 static double tail_distance(const double *got, const double *want)
 {
   double alpha = 0.0, worst = 0.0;
@@ -174,9 +173,9 @@ static double tail_distance(const double *got, const double *want)
   return worst;
 }
 
-/* At the smallest sigma that backends take for a D, and up to one and a half of it. With low taps
- * sampled from a Gaussian that has the right variance these are 0.045 and 1.81, 0.070 and 2.46,
- * 0.077 and 3.09, 0.077 and 2.24, 0.072 and 2.51, 0.049 and 2.15. */
+/* From the smallest sigma that backends use for a D, to one and a half times it. With low taps
+ * sampled from a Gaussian of the right variance the distances would be 0.045 and 1.81, 0.070 and
+ * 2.46, 0.077 and 3.09, 0.077 and 2.24, 0.072 and 2.51, 0.049 and 2.15. */
 static void tails_are_those_of_the_gaussian(CfTest *test)
 {
   static const struct {
@@ -218,7 +217,7 @@ static void tails_are_those_of_the_gaussian(CfTest *test)
   }
 }
 
-/* Samples before and after the made ones equal the outermost made ones. */
+/* Fine samples outside the made_ range equal the outermost ones inside. */
 static void made_ones_suffice(CfTest *test)
 {
   static double line[MOST_SAMPLES];
@@ -294,7 +293,7 @@ static void too_small_is_refused(CfTest *test)
   cf_pyramid_axis_free(&axis);
 }
 
-/* Where one D ends and the next begins. */
+/* The sigmas at which one D ends and the next begins. */
 static void factors_follow_sigma(CfTest *test)
 {
   static const struct {
@@ -324,7 +323,7 @@ static void factors_follow_sigma(CfTest *test)
             "levels");
 }
 
-/* What backends make of them: D1, D2 and the prefilter's width. */
+/* How D is divided: D1, D2 and the prefilter's width. */
 static void factors_are_divided(CfTest *test)
 {
   static const CfPyramidLimits wide = {1, 8, 64, true, 0.8, 4.0};
@@ -357,7 +356,7 @@ static void factors_are_divided(CfTest *test)
   CF_EXPECT(test, cf_pyramid_level_factors(13.0, &plain).decimation == 8, "a level");
 }
 
-/* The farthest sample with a share in result x, beyond which nothing is read. */
+/* The distance of the farthest sample that has a weight in result x. */
 static int reach_of(const CfPyramidAxis *axis, CfBorder border, int x)
 {
   const int phase = x % axis->factor, cell = x / axis->factor + axis->spline_first[phase];

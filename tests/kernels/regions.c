@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Regions, by means of the block average: what they cover, what a sample becomes there, and that
+ * Regions, tested with the block average: what they cover, what covered samples become, and that
  * nothing else changes.
  */
 #include <limits.h>
@@ -27,7 +27,7 @@ static CfTestPicture *new_source(CfTest *test, CfFormat format, int width, int h
   return source;
 }
 
-/* Bits below code values, which must stay where nothing is covered. */
+/* Sets bits below the codes, which must stay where nothing is covered. */
 static void set_low_bits(CfTestPicture *picture)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
@@ -48,7 +48,7 @@ static void random_regions(CfTest *test, CfRegion *regions, int count, const CfV
   }
 }
 
-/* Runs into another picture and in place. */
+/* Filters into another picture and in place. */
 static bool check(CfTest *test, const CfTestPicture *source, const CfRegions *regions,
                   const CfBlockavgParams *params, int threads)
 {
@@ -111,7 +111,7 @@ static void covers_what_it_should(CfTest *test)
   }
 }
 
-/* Wider than what engines look at in one go. */
+/* Wider than the pieces that engines look at. */
 static void wide_pictures(CfTest *test)
 {
   CfRegion list[3] = {{-50, 1, 1090, 2}, {1000, -2, 60, 30}, {2030, 0, 17, 9}};
@@ -126,7 +126,7 @@ static void wide_pictures(CfTest *test)
   cf_picture_free(source);
 }
 
-/* Of so many rows that lists of what they are filled with end where their memory does. */
+/* Tall enough that lists of rows to fill end at the end of their memory. */
 static void tall_fills(CfTest *test)
 {
   static const CfRegion all = {0, 0, 8, 2048};
@@ -140,8 +140,8 @@ static void tall_fills(CfTest *test)
   }
 }
 
-/* Rows that start at multiples of 16 bytes, for which engines may have ways of their own, and
- * others where a list comes again. */
+/* Rows at multiples of 16 bytes, for which engines may have kernels of their own, and other rows
+ * where a list of regions is used again. */
 static void lists_for_aligned_pictures(CfTest *test)
 {
   static const CfSize sizes[] = {{96, 60}, {80, 46}, {99, 31}};
@@ -202,7 +202,7 @@ static void hundreds_of_regions(CfTest *test)
   cf_picture_free(source);
 }
 
-/* One state, frame after frame: nothing of an earlier list or of earlier parameters is left. */
+/* One state, frame after frame: nothing is left of earlier lists or parameters. */
 static void lists_change(CfTest *test)
 {
   CfRegion list[150];
@@ -237,7 +237,7 @@ static void lists_change(CfTest *test)
   cf_picture_free(got);
 }
 
-/* As a broken detector may send them. */
+/* Regions as a broken detector may send them. */
 static void absurd_regions(CfTest *test)
 {
   static const CfRegion list[] = {{INT_MAX, INT_MAX, INT_MAX, INT_MAX},
@@ -282,7 +282,7 @@ static const int extremes[] = {INT_MIN,
 
 #define ANY(list) ((list)[cf_random_below(&test->random, sizeof(list) / sizeof((list)[0]))])
 
-/* An edge anywhere, and another beyond it at a distance of any magnitude. */
+/* An edge at a random position, and one beyond it at a distance of any magnitude. */
 static void random_extent(CfTest *test, bool near, int *start, int *length)
 {
   do {
@@ -296,7 +296,7 @@ static void random_extent(CfTest *test, bool near, int *start, int *length)
 }
 
 /* Edges of any magnitude: nothing is covered less than it should be. Where blocks start with their
- * region, its coordinates stay within what is promised. */
+ * region, its coordinates stay within the documented limits. */
 static void extreme_regions(CfTest *test)
 {
   for (int trial = 0; trial < 120; trial++) {
@@ -324,7 +324,7 @@ static void extreme_regions(CfTest *test)
   }
 }
 
-/* Rows of an object: blocks are the object's, and the rows only say what is covered. */
+/* Rows of an object: blocks follow the object, and rows only say what is covered. */
 static void parts_of_objects(CfTest *test)
 {
   for (int trial = 0; trial < 4; trial++) {
@@ -350,7 +350,7 @@ static void parts_of_objects(CfTest *test)
   }
 }
 
-/* One state, and lists that differ in nothing but what they are parts of. */
+/* One state, with lists that differ only in CfRegions.whole. */
 static void objects_change(CfTest *test)
 {
   const CfRegion part = {10, 10, 30, 2};
@@ -374,7 +374,7 @@ static void objects_change(CfTest *test)
   cf_picture_free(got);
 }
 
-/* Every byte that no region covers, said without the oracle. */
+/* Every byte outside the regions stays, checked without the oracle. */
 static void bytes_outside_stay(CfTest *test)
 {
   const CfRegion list[] = {{10, 7, 13, 9}, {40, 20, 12, 12}};
@@ -414,7 +414,7 @@ static void bytes_outside_stay(CfTest *test)
   cf_rig_close(rig);
 }
 
-/* Without regions blocks-across counts across the frame. */
+/* Without regions, blocks-across applies to the frame. */
 static void blocks_across_the_frame(CfTest *test)
 {
   static const CfRegion frame = {0, 0, 50, 37};
@@ -431,7 +431,7 @@ static void blocks_across_the_frame(CfTest *test)
   cf_picture_free(got);
 }
 
-/* A row of a picture of one plane, by itself. */
+/* The coverage of one row of a picture with one plane. */
 static void cover_row(const CfVideo *video, const CfRegions *regions, int y, uint16_t *coverage,
                       int *owner)
 {
@@ -442,7 +442,7 @@ static void cover_row(const CfVideo *video, const CfRegions *regions, int y, uin
   cf_coverage_clear(&frame);
 }
 
-/* Regions that are looked at together cover what each covers alone, and the most covering owns. */
+/* Regions processed together cover what each covers alone, and the most covering one owns. */
 static void many_cover_as_each_alone(CfTest *test)
 {
   static const double feathers[] = {0.0, 0.4, 2.0, 17.0, 90.0, 256.0};
@@ -491,7 +491,7 @@ static void many_cover_as_each_alone(CfTest *test)
   }
 }
 
-/* Milliseconds of processor time for a picture's coverage by so many ellipses. */
+/* Milliseconds of processor time for the coverage of a picture by `count` ellipses. */
 static double coverage_cost(const CfVideo *video, const CfRegion *list, int count)
 {
   const CfRegions regions = {
@@ -510,7 +510,7 @@ static double coverage_cost(const CfVideo *video, const CfRegion *list, int coun
   return (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
 }
 
-/* A wide feather may not make each pixel ask every region: forty times as many cost much less. */
+/* With wide feathers not every pixel may test every region: forty times as many cost much less. */
 static void many_wide_feathers_are_cheap(CfTest *test)
 {
   enum { FEW = 5, MANY = 200 };

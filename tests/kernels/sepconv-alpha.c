@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Separable convolution of pictures with alpha: what weighing by it must not change.
+ * Separable convolution of pictures with alpha: what weighting by alpha must not change.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void opaque_is_as_without_alpha(CfTest *test)
     CfTestPicture *got_without = cf_picture_new(&video, CF_LAYOUT_PADDED);
 
     params.border_color |= 0xff000000;
-    /* Larger ones have sixths and the like for taps: ties of their sums round either way. */
+    /* Larger ones have taps such as 1/6, whose sums can be ties that round either way. */
     if (params.preset == CF_SEPCONV_SOBEL_X || params.preset == CF_SEPCONV_SOBEL_Y)
       params.preset_size = 3;
     for (int y = 0; y < 20; y++)
@@ -46,7 +46,7 @@ static void opaque_is_as_without_alpha(CfTest *test)
   }
 }
 
-/* Where nothing is visible there is no colour either, whatever the tone adds. */
+/* Where nothing is visible there is no colour either, whatever scale and bias are. */
 static void transparent_is_empty(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
@@ -73,7 +73,7 @@ static void transparent_is_empty(CfTest *test)
   }
 }
 
-/* Engines may do without the weights where all is opaque. */
+/* Engines may skip the weights where everything is opaque. */
 static void islands_of_alpha(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
@@ -97,8 +97,8 @@ static void islands_of_alpha(CfTest *test)
   }
 }
 
-/* What an engine keeps of the pictures before, such as that the last one was opaque, must not show.
- */
+/* State that an engine keeps from earlier pictures, such as that the last one was opaque, must not
+ * show. */
 static void pictures_that_come_again(CfTest *test)
 {
   const int lengths[] = {5, 17, 41, 81, 129};
@@ -137,9 +137,9 @@ static void pictures_that_come_again(CfTest *test)
   }
 }
 
-/* Every result is nearly between two codes, alpha's and colours': where an engine is a little off,
- * both may round to other codes than the reference's, but not both up or both down, as colour times
- * alpha would be farther away than 1. */
+/* All results, of alpha and of colours, lie next to a tie between two codes. Where an engine is a
+ * little off, each may round to another code than the reference's, but not both up or both down:
+ * colour times alpha would then be off by more than 1. */
 static void alpha_and_colours_near_ties(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};

@@ -51,8 +51,8 @@ static void presets_are_known_kernels(CfTest *test)
   }
 }
 
-/* Up to the largest size: means stay means; derivatives answer a step up, by half of it, and flat
- * pictures are mid grey. */
+/* Up to the largest size: means keep flat pictures; derivatives answer a step with half of it, and
+ * turn flat pictures to mid grey. */
 static void presets_of_any_size(CfTest *test)
 {
   for (int preset = CF_SEPCONV_BOX; preset <= CF_SEPCONV_SHARPEN; preset++) {
@@ -95,7 +95,7 @@ static void odd_params_are_refused(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_NV12, 16, 16);
   CfSepconvParams params[12];
-  const char *words[12] = {0}; /* in the message; NULL: allowed */
+  const char *words[12] = {0}; /* expected in the message; NULL: allowed */
   int count = 0;
 
   for (int i = 0; i < 12; i++)

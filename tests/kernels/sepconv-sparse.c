@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Colours of which little is visible. As stored they are quotients of two small sums, so that what
- * an engine loses in these shows 255 times as much. They are compared with real numbers: where
- * alpha is less than FAINT_ALPHA, premultiplied, as they are seen; else as they are stored.
+ * Colours with little alpha. As stored they are quotients of two small sums, so that an error of
+ * these counts 255 times. They are compared with real numbers: premultiplied, as they are seen,
+ * where alpha is less than FAINT_ALPHA, else as they are stored.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #define WIDTH   331
 #define HEIGHT  170
 #define SAMPLES (WIDTH * HEIGHT)
-/* Codes: 0.5 of rounding, 0.05 of taps in fp16 (cuda/fir/fp16_error_bound.h), and 2^-12 of a sum
- * along a row, of colours and of alpha, each at most 128 codes. */
+/* In codes: 0.5 for rounding, 0.05 for taps in fp16 (cuda/fir/fp16_error_bound.h), and 2^-12 of a
+ * sum along a row, for colours and for alpha, each at most 128 codes. */
 #define MOST               (0.5 + 0.05 + 2 * 128.0 / 4096)
 #define MOST_PREMULTIPLIED 1.0
 #define FAINT_ALPHA        8
@@ -29,7 +29,7 @@ static void *allocate(size_t bytes)
   return memory;
 }
 
-/* Pictures */
+/* ---- Pictures ---- */
 
 typedef enum { OPAQUE_DOTS, DOTS, LONE_DOTS, FAINT, NOISE, SCENES } Scene;
 
@@ -67,7 +67,7 @@ static CfTestPicture *draw(CfFormat format, Scene scene, CfRandom *random)
   return picture;
 }
 
-/* Real numbers: rows, then columns, replicating the border. */
+/* ---- Real numbers: rows, then columns, replicating the border ---- */
 
 static int clamp(int i, int size)
 {
@@ -92,7 +92,7 @@ static void filter_real(const CfKernel *kernel, double *samples)
   free(rows);
 }
 
-/* A colour times its alpha, or alpha itself. */
+/* Filters a colour times alpha, or alpha itself. */
 static double *filter_channel(const CfKernel *kernel, const CfTestPicture *source, int channel,
                               int alpha)
 {
@@ -107,17 +107,17 @@ static double *filter_channel(const CfKernel *kernel, const CfTestPicture *sourc
   return samples;
 }
 
-/* The farthest that a sample is from the real one. */
+/* The largest distances from the exact values. */
 typedef struct {
   double stored, premultiplied;
-} Farthest;
+} Distances;
 
-static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
-                         const CfTestPicture *got)
+static Distances largest_distances(const CfKernel *kernel, const CfTestPicture *source,
+                                   const CfTestPicture *got)
 {
   const int alpha = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);
   double *alphas = filter_channel(kernel, source, alpha, alpha);
-  Farthest far = {0.0, 0.0};
+  Distances largest = {0.0, 0.0};
 
   for (int c = 0; c < 4; c++) {
     double *samples = filter_channel(kernel, source, c, alpha);
@@ -128,17 +128,18 @@ static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
       const int code_alpha = cf_picture_get(got, 0, i % WIDTH, i / WIDTH, alpha);
 
       if (c == alpha || alphas[i] >= FAINT_ALPHA)
-        far.stored = fmax(far.stored, fabs(code - real));
+        largest.stored = fmax(largest.stored, fabs(code - real));
       else
-        far.premultiplied = fmax(far.premultiplied, fabs(code * code_alpha - samples[i]) / 255.0);
+        largest.premultiplied =
+            fmax(largest.premultiplied, fabs(code * code_alpha - samples[i]) / 255.0);
     }
     free(samples);
   }
   free(alphas);
-  return far;
+  return largest;
 }
 
-/* Cases */
+/* ---- Cases ---- */
 
 static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel *kernel,
                     const char *what)
@@ -151,14 +152,14 @@ static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel 
 
     cf_test_context(test, "%s, %d taps, %s", what, kernel->taps, scene_names[scene]);
     if (cf_test_filter(test, test->engine, params, 2, source, got)) {
-      const Farthest far = farthest(kernel, source, got);
-      CF_EXPECT(test, far.stored <= MOST, "%g codes from the real value, allowed are %g",
-                far.stored, MOST);
-      CF_EXPECT(test, far.premultiplied <= MOST_PREMULTIPLIED,
-                "%g codes from the real value premultiplied, allowed are %g", far.premultiplied,
+      const Distances largest = largest_distances(kernel, source, got);
+      CF_EXPECT(test, largest.stored <= MOST, "%g codes from the real value, allowed are %g",
+                largest.stored, MOST);
+      CF_EXPECT(test, largest.premultiplied <= MOST_PREMULTIPLIED,
+                "%g codes from the real value premultiplied, allowed are %g", largest.premultiplied,
                 MOST_PREMULTIPLIED);
       cf_test_context(test, "at most %.3f codes from the real value, %.3f premultiplied",
-                      far.stored, far.premultiplied);
+                      largest.stored, largest.premultiplied);
     }
     cf_picture_free(got);
     cf_picture_free(source);

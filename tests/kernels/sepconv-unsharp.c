@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * preset=unsharp of sepconv: every engine against the definition, computed here sample by sample
- * from two-dimensional sums and a Gaussian of its own.
+ * preset=unsharp of sepconv: every engine against the definition, computed sample by sample from
+ * two-dimensional sums and a separate Gaussian.
  */
 #include "sepconv.h"
 
@@ -11,15 +11,15 @@
 #include "naive_fir.h"
 #include "sepconv_cases.h"
 
-/* Where a difference is so near the threshold, in code values, rounding tells on which side. */
+/* In code values. Where a difference is this close to the threshold, rounding decides the side. */
 #define DOUBT 2e-3
 
-/* What an exact sample may be. */
+/* The values that an exact sample may have, one for each side of the threshold. */
 typedef struct {
   double value[2];
-  double alpha; /* what divides it; 1 where nothing does */
+  double alpha; /* divides the values; 1 in formats without alpha */
   bool certain; /* of `alpha` */
-} Possible;
+} AllowedValues;
 
 static void gaussian_taps(NaiveTaps *taps, int size, int anchor)
 {
@@ -34,7 +34,7 @@ static void gaussian_taps(NaiveTaps *taps, int size, int anchor)
     taps->tap[i] /= sum;
 }
 
-/* The channel's value that takes the place of its mean, on either side of the threshold. */
+/* Computes the channel's value on either side of the threshold. */
 static void sharpen(const Naive *naive, const CfSepconvParams *params, int x, int y, int channel,
                     double centre, bool weighted, double value[2])
 {
@@ -49,14 +49,14 @@ static void sharpen(const Naive *naive, const CfSepconvParams *params, int x, in
   value[1] = beyond > DOUBT ? own + params->amount * more : own;
 }
 
-static Possible possible(const Naive *naive, const CfSepconvParams *params, int x, int y,
-                         int channel)
+static AllowedValues allowed_values(const Naive *naive, const CfSepconvParams *params, int x, int y,
+                                    int channel)
 {
   const CfRole role = naive->format->role[channel];
   const bool weighted =
       naive->alpha >= 0 && naive_is_selected(naive, CF_ROLE_ALPHA) && role != CF_ROLE_ALPHA;
   const double centre = naive_is_chroma(role) ? cf_chroma_centre(&naive->source->video) : 0.0;
-  Possible sample = {.alpha = 1.0, .certain = true};
+  AllowedValues sample = {.alpha = 1.0, .certain = true};
   double alpha[2];
 
   if (!naive_is_selected(naive, role)) {
@@ -81,7 +81,7 @@ static Possible possible(const Naive *naive, const CfSepconvParams *params, int 
   return sample;
 }
 
-/* How far `got` is from what it may be, over all planes; colours count by their alpha. */
+/* The largest distance of `got` from the allowed values in all planes; colours count by alpha. */
 static double distance(const CfSepconvParams *params, const CfTestPicture *source,
                        const CfTestPicture *got)
 {
@@ -102,7 +102,7 @@ static double distance(const CfSepconvParams *params, const CfTestPicture *sourc
 
       if (naive.format->role[channel] == CF_ROLE_PADDING)
         continue;
-      const Possible want = possible(&naive, params, x, y, channel);
+      const AllowedValues want = allowed_values(&naive, params, x, y, channel);
       const double code = cf_picture_get(got, p, x, y, channel);
       const double share =
           want.alpha == 1.0 ? 1.0 : fmin(fmax(want.alpha, 0.0) / naive.max_code, 1.0);
@@ -139,7 +139,7 @@ static CfSepconvParams random_unsharp(CfRandom *random, int i)
   return params;
 }
 
-/* The reference is the definition, and the others are within a code of it. */
+/* The reference is the definition, and the other engines are within a code of it. */
 static void is_the_definition(CfTest *test)
 {
   const double bound = strcmp(test->engine->name, "reference") == 0 ? 0.5 + 1e-6 : 1.0;
@@ -188,8 +188,7 @@ static void large_pictures_agree(CfTest *test)
   }
 }
 
-/* What differs by no more than the threshold stays to the bit, and what differs by more does not.
- */
+/* Samples that differ from the mean by at most the threshold stay, bit for bit; others do not. */
 static void threshold_keeps(CfTest *test)
 {
   CfTestPicture *source = picture(CF_FORMAT_GRAY8, 64, 40, CF_LAYOUT_ALIGNED, CF_PATTERN_CONSTANT,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * CUDA has several ways to filter a frame, of which the GPU, the taps and the frames before choose
- * one. Here each is forced, whatever the GPU would choose, and compared with the reference; those
- * on tensor cores must make the same bytes as each other.
+ * CUDA can filter a frame by several kernels; the GPU, the taps and earlier frames decide which.
+ * Here each is forced, whatever the GPU would choose, and compared with the reference; those on
+ * tensor cores must return the same bytes as each other.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "sepconv_cases.h"
 
-/* The longest row and column of each size of the kernels on tensor cores, and one more than fit. */
+/* The most taps of each kernel size on tensor cores, and one more than fit. */
 static const int lengths[] = {2, 5, 17, 33, 41, 49, 65, 81, 97, 129, 131, 255};
 #define LENGTHS (int)(sizeof lengths / sizeof *lengths)
 
@@ -22,7 +22,7 @@ static bool is_cuda(CfTest *test)
   return false;
 }
 
-/* Gaussians are known to suit fp16; one tap alone would be copied. */
+/* Gaussians are suitable for fp16; a single tap would be copied. */
 static CfSepconvParams mean(CfTest *test, int taps, int border)
 {
   CfSepconvParams params = defaults();
@@ -39,8 +39,8 @@ static CfSepconvParams mean(CfTest *test, int taps, int border)
   return params;
 }
 
-/* Runs twice by a new state: the second frame knows of the first one's alpha. Whether the way
- * taken is one of `algorithms`. */
+/* Filters twice with a new state, since the second frame uses what the first one knows of alpha.
+ * The algorithm that was used must be one of `algorithms`. */
 static void filter_by(CfTest *test, CfFirForce force, const char *algorithms,
                       const CfSepconvParams *params, const CfTestPicture *source,
                       CfTestPicture *got)
@@ -56,7 +56,7 @@ static void filter_by(CfTest *test, CfFirForce force, const char *algorithms,
   cf_rig_close(rig);
 }
 
-/* Longer taps than a way serves take the next; double precision serves all. */
+/* Taps that are too long for a kernel use the next one; double precision supports all. */
 static void each_way(CfTest *test, CfFirForce force, const char *algorithms, CfFormat format,
                      CfAlphaFill alpha)
 {
@@ -127,7 +127,7 @@ static bool has_tensor_cores(void)
   return memory && cf_device_info(memory->device())->major >= 8;
 }
 
-/* On a GPU that has them, Gaussians of all formats that they are for. */
+/* On a GPU that has tensor cores, Gaussians of all formats that these support. */
 static void gaussians_take_tensor_cores(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA,     CF_FORMAT_AYUV,      CF_FORMAT_GRAY8,
@@ -175,7 +175,7 @@ static void two_pass_fp64(CfTest *test)
     each_way(test, CF_FIR_TWO_PASS_FP64, "fir-double", formats[i], CF_ALPHA_RANDOM);
 }
 
-/* On tensor cores there is none. */
+/* There is no kernel for it on tensor cores. */
 static void unsharp(CfTest *test)
 {
   const CfFirForce forces[] = {CF_FIR_MMA_OPAQUE, CF_FIR_FUSED_FP32, CF_FIR_TWO_PASS_FP32,
@@ -204,7 +204,7 @@ static void unsharp(CfTest *test)
   }
 }
 
-/* Which kernel a frame gets depends on the frames before. */
+/* Which kernel a frame gets depends on earlier frames. */
 static void same_bytes_with_and_without_alpha(CfTest *test)
 {
   if (!is_cuda(test))

@@ -43,7 +43,7 @@ static void naive_sepconv(NaiveFilter *filter, const CfSepconvParams *params)
   filter->planes = params->planes;
 }
 
-/* How far `got` is from the real value, over all planes. */
+/* The largest distance of `got` from the exact value, over all planes. */
 static double distance(const CfSepconvParams *params, const CfTestPicture *source,
                        const CfTestPicture *got)
 {
@@ -105,8 +105,8 @@ static void agrees_with_reference(CfTest *test)
   }
 }
 
-/* Means with room for every shortcut an engine may take: sizes of many vectors, taps of any number,
- * lopsided or not. */
+/* Means for which engines may have shortcuts: sizes of many vectors, any number of taps, symmetric
+ * or not. */
 static void agrees_on_means(CfTest *test)
 {
   for (int taps = 2; taps <= 40; taps += 1 + taps / 9) {
@@ -125,7 +125,7 @@ static void agrees_on_means(CfTest *test)
   }
 }
 
-/* The same in rows that start at multiples of 64 bytes, and with kernels that sharpen, shift and
+/* The same with rows at multiples of 64 bytes, and with kernels that sharpen, shift and
  * differentiate. */
 static void agrees_when_aligned(CfTest *test)
 {
@@ -219,7 +219,7 @@ static void constant_stays(CfTest *test)
   }
 }
 
-/* Channels that are not selected are the input's, to the bit, and the others do not care. */
+/* Channels that are not selected equal the input, bit for bit, and do not affect the others. */
 static void planes_are_chosen(CfTest *test)
 {
   const CfFormatInfo *info = cf_format_info(test->format);
@@ -259,7 +259,7 @@ static void planes_are_chosen(CfTest *test)
   }
 }
 
-/* Large taps that cancel each other: single precision would be codes off. */
+/* Large taps that cancel: single precision would be codes off. */
 static void large_gains_stay_accurate(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_BGRA, CF_FORMAT_AYUV};
@@ -282,7 +282,7 @@ static void large_gains_stay_accurate(CfTest *test)
   }
 }
 
-/* Taps, or a scale, that single precision cannot hold, of kernels that are as good as any. */
+/* Taps, or a scale, beyond the range of single precision, in otherwise ordinary kernels. */
 static void any_range_is_accurate(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_AYUV,
@@ -383,7 +383,7 @@ static void update_takes_over(CfTest *test)
   }
 }
 
-/* A state that refuses new params goes on with the old ones. */
+/* A state that refuses new params keeps the old ones. */
 static void refused_update_changes_nothing(CfTest *test)
 {
   const CfOpenOptions options = {.threads = 1};
@@ -415,7 +415,7 @@ static void refused_update_changes_nothing(CfTest *test)
   cf_picture_free(source);
 }
 
-/* Pictures of every kind of kernel, of rows that are in bands or not. */
+/* Pictures for every kind of kernel, with and without bands. */
 static void bands_are_the_whole(CfTest *test)
 {
   const CfSize sizes[] = {{301, 130}, {64, 77}, {33, 20}, {1, 9}, {90, 3}};
@@ -445,7 +445,7 @@ static void bands_are_the_whole(CfTest *test)
   }
 }
 
-/* Of planes that take different ways the dearest is named. */
+/* Where planes use different algorithms, the slowest is named. */
 static void algorithm_is_named(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_NV12};

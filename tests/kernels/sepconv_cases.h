@@ -113,7 +113,7 @@ static inline void run_and_compare(CfTest *test, const CfSepconvParams *params,
   cf_picture_free(want);
 }
 
-/* Opaque but for a few pixels. */
+/* Makes a few pixels of an opaque picture transparent. */
 static inline void add_islands(CfTest *test, CfTestPicture *source)
 {
   const int channel = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What tone mapping has to keep: grey, order, SDR that was graded as HDR, edges without halos, and
- * the peak that it measures.
+ * What tone mapping has to preserve: grey, order, SDR that was graded as HDR, edges without halos;
+ * and the measured peak.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void flat_frames_are_monotone(CfTest *test)
   cf_picture_free(got);
 }
 
-/* The signal of PQ for light in nits: ITU-R BT.2100. */
+/* The PQ signal of light in nits: ITU-R BT.2100. */
 static double pq_of(double nits)
 {
   const double power = pow(fmax(nits, 0.0) / 10000.0, 2610.0 / 16384.0);
@@ -95,7 +95,7 @@ static void set_light(CfTestPicture *picture, int x, int y, const double light[3
                  (int)floor(256.0 * (128.0 + 224.0 * (red - luma) / 1.4746) + 0.5));
 }
 
-/* An SDR picture that was graded as HDR, with white at 203 nits. BT.2020 of BT.709: BT.2087. */
+/* An SDR picture that was graded as HDR, with white at 203 nits; to BT.2020 by BT.2087. */
 static void sdr_comes_back(CfTest *test)
 {
   static const double matrix[3][3] = {{0.627403896, 0.329283038, 0.043313066},
@@ -129,7 +129,7 @@ static void sdr_comes_back(CfTest *test)
   cf_picture_free(got);
 }
 
-/* 10 nits and 1000 side by side: no code next to the edge is beyond those far from it. */
+/* 10 nits beside 1000: no code next to the edge is beyond the codes far from it. */
 static void edges_have_no_halo(CfTest *test)
 {
   const double peaks[] = {1000.0, 4000.0};
@@ -170,8 +170,8 @@ static void edges_have_no_halo(CfTest *test)
   cf_picture_free(source);
 }
 
-/* The colours at the ends of BT.2020, all beyond BT.709, each brighter by 0.15 % from column to
- * column: nowhere do codes leap. */
+/* The primaries and their mixtures in BT.2020, all beyond BT.709, each 0.15 % brighter from column
+ * to column: codes never jump. */
 static void bright_colours_are_smooth(CfTest *test)
 {
   static const double hues[][3] = {{1, 0, 0}, {1, 1, 0}, {0, 1, 0},
@@ -207,7 +207,7 @@ static void bright_colours_are_smooth(CfTest *test)
 
 /* ---- The measured peak ---- */
 
-/* Grey from black to `brightest`, a code of luma, more of it dark where `bend` is large. */
+/* Grey from black to `brightest`, a code of luma; a large `bend` makes more of it dark. */
 static void fill_greys(CfTestPicture *picture, int brightest, double bend)
 {
   const int width = picture->video.width, height = picture->video.height;
@@ -220,8 +220,8 @@ static void fill_greys(CfTestPicture *picture, int brightest, double bend)
           64 + (int)((brightest - 64) * pow((x + width * y + 1.0) / (width * height), bend)));
 }
 
-/* Stops, in steps of 1/1024 of the plane, that one pixel in 10000 is brighter than; and how many
- * of them are in each 32nd. */
+/* The level that one pixel in 10000 exceeds, in stops in steps of 1/1024 of the plane; and the
+ * share of pixels in each 32nd of the plane. */
 static double measure(const CfTestPicture *picture, double share[32])
 {
   const int width = picture->video.width, height = picture->video.height;
@@ -243,7 +243,7 @@ static double measure(const CfTestPicture *picture, double share[32])
   return fmax((bin + 1) * log2(1.0 + 1e5) / 1024.0, log2(1.0 + 2030.0));
 }
 
-/* A measured peak gives what the same peak gives where it is set. */
+/* A measured peak gives the same result as the same peak when it is set. */
 static void peak_is_followed(CfTest *test)
 {
   static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What tone mapping prepares: its functions against published numbers, its tables against its
+ * The plan of tone mapping: its functions against published numbers, its tables against its
  * functions, the reference's filter against the paper's series, and what is refused.
  */
 #include <math.h>
@@ -14,7 +14,7 @@
 
 /* ---- The plan ---- */
 
-/* By colour-science 0.4.7: eotf_ST2084 and oetf_inverse_BT2100_HLG. */
+/* From colour-science 0.4.7: eotf_ST2084 and oetf_inverse_BT2100_HLG. */
 static void transfer_functions(CfTest *test)
 {
   static const struct {
@@ -83,7 +83,7 @@ static void tables_are_the_functions(CfTest *test)
   }
 }
 
-/* Light of `nits` where all around is alike. */
+/* The result for light of `nits` in a flat area. */
 static double flat(const CfTonemapCurve *curve, double nits)
 {
   return cf_tonemap_roll_off(curve, nits * exp2(cf_tonemap_gain(curve, cf_tonemap_log(nits))));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tone mapping: the engines against the reference, and what does not matter to them.
+ * Tone mapping: the engines against the reference, and what must not affect their results.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* ---- Engines against the reference ---- */
 
-/* Samples of the first plane's first channel that are more than a code apart. */
+/* Samples in the first channel of the first plane that are more than a code apart. */
 static long far_apart(const CfTestPicture *got, const CfTestPicture *want)
 {
   long count = 0;
@@ -24,9 +24,9 @@ static long far_apart(const CfTestPicture *got, const CfTestPicture *want)
   return count;
 }
 
-/* Within a code, and mostly the same: another dither would be another code of many samples. Where a
- * component of a colour is nearly 0, the power 1 / 2.4 shows how the plane is rounded: of single
- * samples as a second code. Of 10 bits the sums of a GPU's filter do that in a few more. */
+/* Within a code, and mostly equal: another dither would change the codes of many samples. Where a
+ * component of a colour is nearly 0, the power 1 / 2.4 amplifies the rounding of the plane to a
+ * second code in single samples. With 10 bits the sums of a GPU's filter do so in a few more. */
 static void judge(CfTest *test, const CfTestPicture *got, const CfTestPicture *want, bool dither)
 {
   const bool device = test->engine->device_memory;
@@ -110,8 +110,8 @@ static void agrees_in_every_size(CfTest *test)
   }
 }
 
-/* Pictures of some size have a pyramid of more than a few levels: on GPUs tensor cores filter it,
- * or, here too, not. */
+/* Larger pictures have a pyramid of more than a few levels, which tensor cores filter on GPUs, or,
+ * with the variants here, do not. */
 static void agrees_on_large_pictures(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_P010_10LE, CF_FORMAT_I420};
@@ -145,7 +145,7 @@ static void agrees_with_any_settings(CfTest *test)
   }
 }
 
-/* Anything that may be set, in any format and size. */
+/* Any settings, formats and sizes. */
 static void agrees_at_random(CfTest *test)
 {
   for (int number = 0; number < 150; number++) {
@@ -177,8 +177,8 @@ static void agrees_at_random(CfTest *test)
 
 /* ---- Bytes and bits ---- */
 
-/* Samples of 10 bits whose upper bits are not 0, as broken decoders have them: what becomes of such
- * a frame is not defined, but the next one is as ever. */
+/* Samples of 10 bits whose upper bits are not 0, as broken decoders have them: the result for such
+ * a frame is undefined, but the next one is correct. */
 static void excess_bits_do_no_harm(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_I420_10LE, CF_FORMAT_Y444_10LE};
@@ -212,7 +212,7 @@ static void excess_bits_do_no_harm(CfTest *test)
   }
 }
 
-/* The planes of a picture at odd addresses, an odd number of bytes between rows, bottom up. */
+/* Planes at odd addresses, with an odd number of bytes between rows, stored bottom up. */
 static CfPicture odd_planes(const CfVideo *video, uint8_t *memory[CF_MAX_PLANES])
 {
   CfPicture picture = {{NULL}, {0}};

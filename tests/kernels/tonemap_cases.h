@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What tests of tone mapping start from: formats, pictures before and after, defaults.
+ * What the tests of tone mapping share: formats, pictures before and after, defaults.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ static inline CfTonemapParams defaults(void)
   return params;
 }
 
-/* What `engine` makes of `source`, in a new picture; NULL on failure. */
+/* The result of `engine` for `source`, in a new picture; NULL on failure. */
 static inline CfTestPicture *result_of(CfTest *test, const CfEngine *engine,
                                        const CfTonemapParams *params, const CfTestPicture *source,
                                        const CfVideo *destination, CfLayout layout)
@@ -36,7 +36,7 @@ static inline CfTestPicture *result_of(CfTest *test, const CfEngine *engine,
   return NULL;
 }
 
-/* Number `i` of a walk through what users may set. */
+/* Settings number `i` of a walk through what users may set. */
 static inline CfTonemapParams varied(int i)
 {
   CfTonemapParams params = defaults();

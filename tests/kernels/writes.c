@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * In place, regions write what they cover and nothing else, not even the value that is there. Every
- * row of a picture is cut into two granules of memory, and those without a covered sample are
- * read-only. Regions end and begin exactly where the granules meet.
+ * In place, regions write only what they cover, nothing else, not even the value that is already
+ * there. Every row of a picture is cut into two granules of memory, and granules without a covered
+ * sample are read-only. Regions begin and end exactly where granules meet.
  *
- * A write there kills: each line of TAP is a process of its own, forked before any device is open.
+ * A forbidden write kills the process: each line of TAP is a process of its own, forked before any
+ * device is opened.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #define HEIGHT  22
 #define SKIPPED 77
 
-/* What a child has to say, in memory shared with its parent. */
+/* The message of a child, in memory shared with its parent. */
 static char *message;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -47,7 +48,7 @@ typedef struct {
   bool outside;
 } Case;
 
-/* 608 keeps rows on 16 bytes in every format. */
+/* A width of 608 keeps rows at multiples of 16 bytes in every format. */
 static const Case cases[] = {
     {608, 32, 8, CF_BLOCKAVG_FRAME, 0, CF_REGION_RECTANGLE, 0.0, false},
     {608, 37, 5, CF_BLOCKAVG_FRAME, 0, CF_REGION_RECTANGLE, 0.0, false},
@@ -63,8 +64,8 @@ static const Case cases[] = {
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
-/* On both sides of the border, and two of them across each other; the last covers one granule of
- * its rows, for what is outside of it. */
+/* Regions on both sides of the border, two of which overlap; the last one covers one granule of its
+ * rows, for tests of the outside. */
 static int regions_of(const Case *one, CfRegion list[4])
 {
   list[0] = (CfRegion){one->border - 150, 3, 150, 4};
@@ -106,7 +107,7 @@ static bool map_picture(Granular *picture)
   return true;
 }
 
-/* Writable, with the border where the case has it. */
+/* Lays the picture out in writable granules, with the border where the case has it. */
 static bool lay_out(Granular *picture, const Case *one)
 {
   picture->video.width = one->border + 100;
@@ -160,7 +161,7 @@ static bool covers(const CfCoverage *frame, int plane, int y, int x0, int x1)
   return false;
 }
 
-/* Returns the number of granules that are read-only, -1 on failure. */
+/* Returns the number of read-only granules, -1 on failure. */
 static int protect(const Granular *picture, const Case *one, const CfCoverage *frame)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
@@ -255,7 +256,8 @@ static int run_child(const CfEngine *engine, CfFormat format)
   return EXIT_SUCCESS;
 }
 
-/* Writes to a read-only granule and must not get away with it: otherwise all else means nothing. */
+/* Writes to a read-only granule, which must kill the process: otherwise the other lines mean
+ * nothing. */
 static int run_trespasser(const CfEngine *engine, CfFormat format)
 {
   const CfMemory *memory = engine->device_memory ? cf_device_memory(NULL) : NULL;
@@ -283,7 +285,7 @@ static int run_trespasser(const CfEngine *engine, CfFormat format)
 
 static int number, failed;
 
-/* The wait status of a process that runs `work` for an engine and a format. */
+/* Runs `work` for an engine and a format in a process of its own; returns its wait status. */
 static int run_apart(int (*work)(const CfEngine *engine, CfFormat format), const CfEngine *engine,
                      CfFormat format)
 {
@@ -346,7 +348,7 @@ static void run_engine(const CfEngine *engine, char **filters)
   }
 }
 
-/* Arguments: parts of names, any of which is enough. */
+/* Arguments: parts of names; any one suffices. */
 int main(int argc, char **argv)
 {
   (void)argc;

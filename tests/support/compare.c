@@ -46,7 +46,7 @@ static void compare_sample(Comparison *comparison, CfOffender at)
     result->first = at;
 }
 
-/* The common case of exact engines, in a hurry. Low bits need a look at every sample. */
+/* Fast path for engines that are exact. Formats with bits below the code are looked at in full. */
 static bool rows_are_equal(const Comparison *comparison, int plane, int y)
 {
   const CfPicture *got = &comparison->got->planes, *want = &comparison->want->planes;

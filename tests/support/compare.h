@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How far two pictures are apart. Padding channels do not count.
+ * Measures the difference between two pictures. Padding channels are ignored.
  */
 #pragma once
 
 #include "picture.h"
 
-/* One sample where they differ. */
+/* One sample that differs. */
 typedef struct {
-  int plane, x, y, channel; /* x, y in the plane's own pixels */
+  int plane, x, y, channel; /* x, y in pixels of the plane */
   CfRole role;
   int got, want;             /* code values */
   int got_alpha, want_alpha; /* of that pixel; -1 in formats without alpha */
@@ -16,23 +16,24 @@ typedef struct {
 } CfOffender;
 
 typedef struct {
-  /* Largest absolute difference of code values by role. In formats with alpha the colours are
-   * compared as stored, |c1 - c2|, and premultiplied, |c1 a1 - c2 a2| / max, with chroma taken from
-   * its centre; the lesser counts. */
+  /* Largest absolute difference of code values, by role. In formats with alpha, colours are
+   * compared both as stored, |c1 - c2|, and premultiplied, |c1 a1 - c2 a2| / max (chroma relative
+   * to its centre); the smaller difference counts. */
   double largest[CF_ROLE_COUNT];
-  double worst;     /* of `largest` */
-  long samples;     /* compared */
-  long differing;   /* of them, with any difference of the stored values */
-  double psnr;      /* dB of the differences as above against the largest code; INFINITY if none */
-  bool low_bits;    /* some bit of `got` below the code value is set */
-  CfOffender first; /* in memory order, beyond the tolerance; plane = -1 if there is none */
+  double worst;     /* the largest of `largest` */
+  long samples;     /* number of samples compared */
+  long differing;   /* number of samples whose stored values differ */
+  double psnr;      /* dB of these differences relative to the largest code; INFINITY without any */
+  bool low_bits;    /* `got` has a bit set below a code value */
+  CfOffender first; /* the first sample, in memory order, beyond the tolerance; plane = -1 if there
+                       is none */
 } CfDifference;
 
 /* Compares pictures of the same format and size. */
 CfDifference cf_picture_compare(const CfTestPicture *got, const CfTestPicture *want,
                                 double tolerance);
 
-/* As above, but all stored values count as they are, alpha or not; a tolerance of 0. */
+/* As above with a tolerance of 0, but all stored values count, whatever their alpha. */
 CfDifference cf_picture_compare_exact(const CfTestPicture *got, const CfTestPicture *want);
 
 /* "luma", "alpha", ... */

@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-/* One channel of one plane, being filled. */
+/* One channel of one plane that is being filled. */
 typedef struct {
   CfTestPicture *picture;
   int plane, channel;
@@ -36,7 +36,7 @@ static void fill_noise(Target *target)
   }
 }
 
-/* White with probability 1 / `rarity`. */
+/* White with a probability of 1 / `rarity`, else black. */
 static void fill_dots(Target *target, int rarity)
 {
   for (int y = 0; y < target->height; y++) {
@@ -81,7 +81,7 @@ static void fill_ramps(Target *target)
   }
 }
 
-/* Widths from 1 to 1/4 of the picture. */
+/* Alternates between black and white; bars are 1 to size / 4 + 1 samples wide. */
 static void draw_bars(CfRandom *random, int size, uint8_t *bar)
 {
   uint8_t white = 0;
@@ -115,7 +115,7 @@ static void fill_bars(Target *target)
   free(down);
 }
 
-/* A wave along one axis, from `low` to `high` periods over the picture. */
+/* A sine wave along one axis, with `low` to `high` periods over the picture. */
 static double *draw_wave(CfRandom *random, int size, double low, double high)
 {
   const double turns = low + (high - low) * cf_random_unit(random);

@@ -7,13 +7,14 @@
 
 #define ALIGNMENT 64
 
-/* Planes of CF_LAYOUT_ALIGNED share no page, so that each can be page-locked by itself. */
+/* Planes of CF_LAYOUT_ALIGNED start on pages of their own, so that each can be page-locked by
+ * itself. */
 #define PAGE 4096
 
 typedef struct {
-  size_t before; /* bytes from the allocation's start to the first row */
+  size_t before; /* bytes from the start of the allocation to the first row */
   size_t stride;
-  size_t after; /* bytes beyond the last row's stride */
+  size_t after; /* bytes after the stride of the last row */
 } Placement;
 
 static Placement place(CfLayout layout, size_t row_bytes, size_t sample_bytes)
@@ -45,13 +46,14 @@ static uint8_t *allocate(size_t alignment, size_t bytes)
   return memory;
 }
 
-/* What a guard byte holds: depends on its place, so that rows copied whole do not restore it. */
+/* The value of a guard byte, which depends on its position, so that copies of whole rows do not
+ * restore it. */
 static uint8_t guard(size_t position)
 {
   return (uint8_t)(position * 149 >> 3 ^ 0xa5);
 }
 
-/* The first guard byte of a plane from `position` on, bytes[plane] if there are no more. */
+/* The first guard byte of a plane at `position` or after it; bytes[plane] if there is none. */
 static size_t next_guard(const CfTestPicture *picture, int plane, size_t position)
 {
   const size_t before = (size_t)(picture->planes.data[plane] - picture->allocation[plane]);
@@ -106,7 +108,7 @@ CfTestPicture *cf_picture_copy(const CfTestPicture *picture, CfLayout layout)
   return copy;
 }
 
-/* The channel of a macropixel that has sample `x` of a plane of Y42B. */
+/* The channel of the macropixel that holds sample `x` of plane `plane` of Y42B. */
 static int channel_of(const CfTestPicture *packed, int plane, int x)
 {
   static const CfRole roles[] = {CF_ROLE_LUMA, CF_ROLE_CHROMA_BLUE, CF_ROLE_CHROMA_RED};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pictures for tests: every plane in an allocation of its own, with guard bytes before, between and
- * after the rows. Out of memory ends the process.
+ * Pictures for tests: every plane has its own allocation, with guard bytes before, between and
+ * after its rows. Running out of memory ends the process.
  */
 #pragma once
 
 #include "image.h"
 
 typedef enum {
-  CF_LAYOUT_TIGHT,     /* rows follow each other, no guards: memory checkers see every overrun */
+  CF_LAYOUT_TIGHT,     /* rows follow each other without guards, so that memory checkers see every
+                          overrun */
   CF_LAYOUT_ALIGNED,   /* rows start at multiples of 64 bytes */
   CF_LAYOUT_PADDED,    /* one sample off alignment, five samples between rows */
   CF_LAYOUT_UNALIGNED, /* three samples off alignment, 67 samples between rows */
@@ -18,38 +19,39 @@ typedef enum {
 typedef struct {
   CfVideo video;
   CfLayout layout;
-  CfPicture planes;                   /* what an engine gets */
+  CfPicture planes;                   /* for engines */
   uint8_t *allocation[CF_MAX_PLANES]; /* aligned to 64 bytes */
   size_t bytes[CF_MAX_PLANES];        /* of each allocation, guards included */
 } CfTestPicture;
 
-/* Samples are undefined, guards are set. Freed by cf_picture_free. */
+/* A picture with undefined samples and guards set. Freed by cf_picture_free. */
 CfTestPicture *cf_picture_new(const CfVideo *video, CfLayout layout);
 
 /* A copy of the samples of `picture` in another layout. */
 CfTestPicture *cf_picture_copy(const CfTestPicture *picture, CfLayout layout);
 
-/* A packed picture of `format` with the samples of a planar one; the luma that is no pixel's has a
- * value of its own in every row. */
+/* A packed picture of `format` with the samples of a planar one. Where the width is odd, the luma
+ * sample that belongs to no pixel differs from row to row. */
 CfTestPicture *cf_picture_packed(const CfTestPicture *planar, CfFormat format, CfLayout layout);
 
-/* The other way round, into `planar`. */
+/* Copies the samples of a packed picture into `planar`. */
 void cf_picture_unpack(const CfTestPicture *packed, CfTestPicture *planar);
 
 /* NULL is allowed. */
 void cf_picture_free(CfTestPicture *picture);
 
-/* Sets every byte of the samples to a value that no filter should leave: unwritten ones show. */
+/* Sets every byte of the samples to a value that filters do not leave, so that unwritten samples
+ * show. */
 void cf_picture_poison(CfTestPicture *picture);
 
-/* Finds the first guard byte that changed; false if there is one, with its place: the row (-1 above
- * the first) and the bytes from the row's start. */
+/* Whether all guard bytes are intact. If not: the plane, row (-1: above the first) and byte, from
+ * the row's start, of the first one that changed. */
 bool cf_picture_guards(const CfTestPicture *picture, int *plane, long *row, long *byte);
 
 /* A number that changes with any byte of the allocations. */
 uint64_t cf_picture_hash(const CfTestPicture *picture);
 
-/* Sample as stored, `x` and `y` in the plane's own pixels. */
+/* A sample as stored; `x` and `y` in pixels of the plane. */
 static inline int cf_picture_raw(const CfTestPicture *picture, int plane, int x, int y, int channel)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
@@ -59,14 +61,14 @@ static inline int cf_picture_raw(const CfTestPicture *picture, int plane, int x,
   return format->bits > 8 ? row[2 * index] | row[2 * index + 1] << 8 : row[index];
 }
 
-/* Code value of a sample. */
+/* The code value of a sample. */
 static inline int cf_picture_get(const CfTestPicture *picture, int plane, int x, int y, int channel)
 {
   return cf_picture_raw(picture, plane, x, y, channel) >>
          cf_format_info(picture->video.format)->shift;
 }
 
-/* Sets a sample to a code value in 0..max code. */
+/* Sets a sample to a code value, 0..max code. */
 static inline void cf_picture_set(CfTestPicture *picture, int plane, int x, int y, int channel,
                                   int code)
 {

@@ -19,7 +19,7 @@ static inline uint64_t cf_random(CfRandom *random)
   return z ^ z >> 31;
 }
 
-/* 0..count-1 */
+/* 0..count - 1 */
 static inline int cf_random_below(CfRandom *random, int count)
 {
   return (int)((cf_random(random) >> 32) * (uint64_t)count >> 32);

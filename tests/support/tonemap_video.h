@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames of BT.2020 and of BT.709, as engines are told of them.
+ * HDR (BT.2020) and SDR (BT.709) formats for engines of tone mapping.
  */
 #pragma once
 
