@@ -36,7 +36,8 @@ template <typename T> __host__ __device__ constexpr T clamp(T value, T low, T hi
   return value < low ? low : value > high ? high : value;
 }
 
-/* Scratch memory is divided at multiples of 256 bytes, so that each part suits any access. */
+/* The bytes of a part of a scratch block. Parts start at multiples of 256, aligned for any access.
+ */
 __host__ __device__ constexpr size_t scratch_bytes(size_t bytes)
 {
   return round_up<size_t>(bytes, 256);
