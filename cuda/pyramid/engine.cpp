@@ -35,16 +35,17 @@ namespace
 
 bool chooses_u8mma(const Engine *engine, const CfGaussblurParams *params)
 {
-  return engine->force == CF_PYRAMID_CHOOSE ? u8_pays(&engine->video, engine->device, params)
-                                            : engine->force == CF_PYRAMID_U8MMA &&
-                                                  u8_serves(&engine->video, engine->device, params);
+  return engine->force == CF_PYRAMID_CHOOSE
+             ? u8_pays(&engine->video, engine->device, params)
+             : engine->force == CF_PYRAMID_U8MMA &&
+                   u8_supports(&engine->video, engine->device, params);
 }
 
 bool chooses_fp32(const Engine *engine, const CfGaussblurParams *params)
 {
   return engine->force == CF_PYRAMID_CHOOSE
              ? fp32_pays(&engine->video, engine->device, params)
-             : engine->force == CF_PYRAMID_FP32 && fp32_serves(&engine->video, params);
+             : engine->force == CF_PYRAMID_FP32 && fp32_supports(&engine->video, params);
 }
 
 } // namespace

@@ -86,7 +86,7 @@ int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment);
 
 /* Whether this pyramid supports these params, which have no map, and whether it is also faster than
  * taps. */
-bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params);
+bool fp32_supports(const CfVideo *video, const CfGaussblurParams *params);
 bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
 /* Sets up `job` for supported sigmas and border; fp32_run() adds pointers and rows. On failure the

@@ -232,7 +232,7 @@ float code_centre(const CfFormatInfo *format, bool alpha)
 
 /* ---- the calls ---- */
 
-bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params)
+bool fp32_supports(const CfVideo *video, const CfGaussblurParams *params)
 {
   double sigma[2];
 
@@ -251,7 +251,7 @@ bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
                        : has_one_gray_plane(format) ? kFp32LeastSigmaGray
                                                     : kFp32LeastSigma;
 
-  return fp32_serves(video, params) && fmax(params->sigma, params->sigma_vertical) >= least;
+  return fp32_supports(video, params) && fmax(params->sigma, params->sigma_vertical) >= least;
 }
 
 bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *params,

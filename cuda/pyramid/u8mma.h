@@ -112,7 +112,7 @@ struct U8Blur {
 
 /* Whether this pyramid supports these params, which have no map, on this device, and whether it is
  * also faster than taps. Wherever it is supported it is faster than the fp32 pyramid. */
-bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
+bool u8_supports(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
 /* Sets sigmas and border, which must be supported. On failure the old ones stay in force. */

@@ -270,7 +270,7 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 
 /* ---- the calls ---- */
 
-bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
+bool u8_supports(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
@@ -295,7 +295,7 @@ bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPara
   const bool pays = format->plane[0].channels == 4 ? params->sigma > kU8LargestTapsSigmaPixels
                                                    : params->sigma >= least;
 
-  return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
+  return (pays || fp32_pays(video, device, params)) && u8_supports(video, device, params);
 }
 
 bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *params,
