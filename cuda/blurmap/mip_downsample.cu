@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
 
 bool downsample_mips(const FrameJob *job, int ctas, void *stream, CfStatus *status)
 {
-  return launch_mma(downsample_mip_kernel, job, ctas, 0, stream, "pass a picture", status);
+  return launch_mma(downsample_mip_kernel, job, ctas, 0, stream, "halving a picture", status);
 }
 
 } // namespace cf::blurmap
