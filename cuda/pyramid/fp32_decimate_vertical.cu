@@ -100,13 +100,13 @@ template <typename Sample> struct Column {
   }
 };
 
-/* Codes less their centre. The bits 0x4b000000 + v are the float 2^23 + v. */
+/* Codes less their centre. */
 __device__ inline void to_floats(const Fp32Plane &plane, uint32_t word, float (&value)[4])
 {
 #pragma unroll
   for (int j = 0; j < 4; j++)
     value[j] =
-        __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 + j)) - (8388608.0f + plane.centre[j]);
+        __uint_as_float(__byte_perm(word, kWholeBits, 0x7440 + j)) - (kWhole + plane.centre[j]);
 }
 
 __device__ inline void to_floats(const Fp32Plane &plane, uint2 word, float (&value)[4])

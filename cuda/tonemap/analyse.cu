@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The plane that the local Laplacian filter smooths, and what its codes are, counted.
+ * The first kernel of tone mapping: makes the plane that the local Laplacian filter smooths, and
+ * the histogram of its codes.
  */
 #include "cuda/tonemap/light.cuh"
 
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
         const float v = stops_of(job.tones, light_of(source, job.tones, table, luma[i / 2], i % 2,
                                                      chroma_of(source, chroma.at(i))));
 
-        made[i] = cut_off(fminf(fmaf(v, (float)(65535.0 / CF_TONEMAP_STOPS), 0.5f), 65535.0f));
+        made[i] = floor_bits(fminf(fmaf(v, (float)(65535.0 / CF_TONEMAP_STOPS), 0.5f), 65535.0f));
         if (job.peak && x + i < source.width)
           atomicAdd(&shared.histogram[(made[i] - kWholeBits) / CF_TONEMAP_CODES_OF_BIN], 1);
       }
