@@ -66,22 +66,4 @@ __device__ inline void premultiply(float (&pixel)[4], bool alpha_first)
   pixel[3] *= alpha_first ? weight : 1.0f;
 }
 
-/* From sums of premultiplied colours back to codes, for one pixel. A pixel whose filtered alpha
- * rounds to 0 is invisible, and gets the colour of transparent pixels. */
-struct Unpremultiply {
-  bool visible;
-  float factor;
-
-  /* `alpha`: filtered, 0 .. 255, no centre subtracted. */
-  __device__ explicit Unpremultiply(float alpha) : visible(alpha >= 0.5f), factor(255.0f / alpha)
-  {
-  }
-
-  /* `sum`: filtered (code - centre) * alpha / 255. */
-  __device__ float operator()(float sum, float centre, float transparent_code) const
-  {
-    return visible ? fmaf(sum, factor, centre) : transparent_code;
-  }
-};
-
 } // namespace cf
