@@ -54,9 +54,9 @@ __device__ inline void filter_strip(const FusedJob &job, const PlaneWork &work,
     }
     if (!inside)
       load_pixels<C, Weighted, Sample>(work, layout, y0, column_map, input);
-    __syncthreads();
+    __syncthreads(); /* input is complete; the last step's output has been stored */
     filter_rows<C>(work, layout, strip, row_taps, input, slot * kFusedStepRows, ring);
-    __syncthreads();
+    __syncthreads(); /* the ring's slot is complete; input may be overwritten */
     slot = slot + 1 == lag ? 0 : slot + 1;
     if (step < lag - 1)
       continue;

@@ -196,30 +196,6 @@ __device__ inline void load_pieces(const PlaneWork &work, const FusedLayout<C> &
 
 /* ---- filter: rows to the ring, columns from the ring ---- */
 
-/* Adds 8 consecutive samples to 8 consecutive outputs. `tap` are the taps of the samples in the
- * first output, `before` the 8 taps before these. */
-__device__ inline void accumulate(float (&sum)[kFusedOutputs], const float (&sample)[kFusedOutputs],
-                                  const float (&before)[kFusedOutputs],
-                                  const float (&tap)[kFusedOutputs])
-{
-#pragma unroll
-  for (int i = 0; i < kFusedOutputs; i++) {
-#pragma unroll
-    for (int o = 0; o < kFusedOutputs; o++)
-      sum[o] = fmaf(sample[i], i >= o ? tap[i - o] : before[kFusedOutputs + i - o], sum[o]);
-  }
-}
-
-__device__ inline void next_taps(float (&before)[kFusedOutputs], float (&tap)[kFusedOutputs],
-                                 const float *taps)
-{
-#pragma unroll
-  for (int i = 0; i < kFusedOutputs; i++) {
-    before[i] = tap[i];
-    tap[i] = taps[i];
-  }
-}
-
 /* The part of a step that a warp filters at a time: one channel, 32 pixels, 8 rows. */
 struct WarpTask {
   int channel, pixel, row;

@@ -217,9 +217,9 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
     __syncwarp();
     if (!converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
-    __syncwarp();
+    __syncwarp(); /* the warp has read the stage, which the next fetch overwrites */
     fetcher.fetch(step + Shape::kStages);
-    Shape::synchronize();
+    Shape::synchronize(); /* planes and flags are complete */
     weighted = (weighted << 1 | (not_opaque[step & 1] == step)) & ((1u << TapTiles) - 1);
     if (weighted && !before)
       report_alpha(job);
@@ -231,7 +231,7 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
       filter_rows<Shape>(matrices, smem_address(set) + 3 * Shape::kPlaneBytes, warp_pixel,
                          newest.alpha);
     if (Shape::kPlaneSets == 1)
-      Shape::synchronize();
+      Shape::synchronize(); /* the next step overwrites the only set of planes */
     if (step >= TapTiles - 1)
       filter_columns_and_store(
           job, work, strip, matrices, history, newest, weighted != 0,

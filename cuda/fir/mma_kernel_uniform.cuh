@@ -84,7 +84,7 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
     cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
     const bool opaque = converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set);
-    __syncwarp();
+    __syncwarp(); /* the warp has read the stage, which the next fetch overwrites */
     fetcher.fetch(step + Shape::kStages);
     if constexpr (Pixel::kChannels != 4) {
       __syncthreads();

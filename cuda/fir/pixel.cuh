@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Border rows, and sums to samples: device functions for the kernels of all methods.
+ * Border rows, sums of taps, and sums to samples: device functions that several methods share.
  */
 #pragma once
 
@@ -17,6 +17,31 @@ __device__ inline int source_row(const PlaneWork &work, int y)
   const int folded = fold_index(work.border, y, work.height);
 
   return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
+}
+
+/* Adds N consecutive samples to N consecutive outputs. `tap` are the taps of the samples in the
+ * first output, `before` the N taps before these. */
+template <typename Real, int N>
+__device__ inline void accumulate(Real (&sum)[N], const Real (&sample)[N], const Real (&before)[N],
+                                  const Real (&tap)[N])
+{
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[N + i - o]);
+  }
+}
+
+/* Moves on to the next N taps. */
+template <typename Real, int N>
+__device__ inline void next_taps(Real (&before)[N], Real (&tap)[N], const Real *taps)
+{
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    before[i] = tap[i];
+    tap[i] = taps[i];
+  }
 }
 
 /* ChannelTransform of a sum. A single fma, so that all kernels round alike. */

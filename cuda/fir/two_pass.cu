@@ -39,30 +39,6 @@ template <typename Real> struct Job {
   Real tap[kTapSlots];
 };
 
-/* Adds 8 consecutive samples to 8 consecutive outputs. `tap` are the taps of the samples in the
- * first output, `before` the 8 taps before these. */
-template <typename Real>
-__device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
-                                  const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
-{
-#pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-#pragma unroll
-    for (int o = 0; o < kOutputs; o++)
-      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[kOutputs + i - o]);
-  }
-}
-
-template <typename Real>
-__device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs], const Real *taps)
-{
-#pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-    before[i] = tap[i];
-    tap[i] = taps[i];
-  }
-}
-
 __device__ inline int source_code(const PlaneWork &work, bool wide, int x, int y, int channel)
 {
   const uint8_t *row = work.source + (ptrdiff_t)y * work.source_stride;
