@@ -46,7 +46,7 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
 
   if (has_item)
     load_item<kPixelBytes, kRows>(plane, item, v);
-  __syncthreads();
+  __syncthreads(); /* sums are 0, `shared` is reset */
   if (frame.overlaps)
     find_others(frame, boxes, own, unit, plane, shared);
   if (has_item) {
@@ -55,7 +55,7 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
       v[k] = Sums::prepare(v[k], frame.job);
     add_item<Sums, C, kPixelBytes, kRows>(frame.job, unit, plane, item, v, sums);
   }
-  __syncthreads();
+  __syncthreads(); /* sums and neighbours are complete */
   const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   cooperative_groups::grid_group::arrival_token all_have_read = {};
 
@@ -67,7 +67,7 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
     extent = own_extent<kPixelBytes>(frame, boxes, own, unit, plane, item, shared);
   if (frame.needs_grid_barrier && shared->overlaps)
     grid.barrier_wait(static_cast<decltype(all_have_read) &&>(all_have_read));
-  __syncthreads();
+  __syncthreads(); /* colours and the queue are complete */
   if (has_item)
     write_item<kPixelBytes, kRows>(unit, plane, item,
                                    colours_of_item<C, kPixelBytes>(unit, plane, item, sums), extent,

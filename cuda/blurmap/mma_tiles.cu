@@ -424,8 +424,8 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
     store_strip<C>(plane, strip, lods, codes, order.first);
 }
 
-/* Makes the CTA's tile. `of_tile` is the first uint4 of its TileRecord, `of_strip` the one that the
- * lane has loaded of the StripRecord. */
+/* Makes the CTA's tile. `tile_head` is the first uint4 of its TileRecord, `strip_part` the one that
+ * the lane has loaded of the StripRecord. */
 template <int C, bool Isolates, bool MapOnly>
 __device__ inline void make_tile(const FrameJob &job, const uint4 &tile_head,
                                  const uint4 &strip_part, const MapPlane &plane,

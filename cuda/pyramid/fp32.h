@@ -21,7 +21,7 @@ constexpr int kCoarseFilterRows = 8;
 constexpr CfPyramidLimits kFp32Limits = {1, kFp32MaxFactor, kFp32MaxFactor, false, 0.72, 4.1};
 
 struct Fp32Axis : Axis {
-  int taps_groups; /* groups of 4 taps that 4 neighbouring outputs read: taps_count + 3 taps */
+  int taps_groups; /* groups of 4 taps that 4 neighbouring outputs read */
   float taps[kFp32MaxTaps];
 };
 

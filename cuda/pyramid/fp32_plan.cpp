@@ -91,9 +91,9 @@ int choose_segment(const Fp32Axis *axis, bool wide)
 }
 
 /* Sets all row ranges of a plane. */
-void place_plane_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable)
+void place_plane_rows(Fp32Plane *plane, CfPlaneRows rows, CfPlaneRows readable)
 {
-  place_rows(plane, &plane->y, made, readable);
+  place_rows(plane, &plane->y, rows, readable);
   plane->decimated_y_rows = plane->fine_end - plane->fine_first;
 }
 

@@ -58,8 +58,8 @@ void describe_plane(Plane *plane, const CfVideo *video, int p, const CfFirPlane 
 /* Sets pointers and strides to plane `p` of a job's pictures. */
 void place_picture(Plane *plane, int p, const CfJob *job);
 
-/* Sets all row ranges, for the results `made` and the source rows `readable`; `y` is the plane's
+/* Sets all row ranges, for the results `rows` and the source rows `readable`; `y` is the plane's
  * vertical axis. */
-void place_rows(Plane *plane, const Axis *y, CfPlaneRows made, CfPlaneRows readable);
+void place_rows(Plane *plane, const Axis *y, CfPlaneRows rows, CfPlaneRows readable);
 
 } // namespace cf::pyramid

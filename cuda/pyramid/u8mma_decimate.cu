@@ -418,7 +418,7 @@ template <int C, bool Wide> struct FineStore {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
 
-  /* FineSums row `i` (0 or 1) of the thread's sum o = lane / 4 + 8 half. */
+  /* Fine row `i` (0 or 1) of the thread's sum o = lane / 4 + 8 half. */
   __device__ static float sum_of(const FineSums &fine, int half, int i)
   {
     return fmaf(fine.low[2 * half + i], 1.0f / 256, fine.high[2 * half + i]);

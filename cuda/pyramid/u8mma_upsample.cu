@@ -496,7 +496,7 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
     make_macropixels(plane, stack, rows, lumas, shared);
 }
 
-/* Of samples of `Bytes` bytes. */
+/* For planes of one and of two channels, of samples of `Bytes` bytes. */
 template <int Bytes>
 __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
     upsample_planes_kernel(const __grid_constant__ U8Job job)

@@ -10,7 +10,7 @@ namespace cf::tonemap
 namespace
 {
 
-struct Finish {
+struct FinishJob {
   Source source;
   Tones tones;
   const Tables *tables;
@@ -248,7 +248,7 @@ __device__ __forceinline__ void store_chroma(const Destination &to, int x, int y
 struct Row {
   uint32_t luma[kTileX / 2], plane[kTileX / 2], base[kTileX / 2];
 
-  __device__ __forceinline__ Row(const Finish &job, int x, int y)
+  __device__ __forceinline__ Row(const FinishJob &job, int x, int y)
   {
     const Source &source = job.source;
 
@@ -257,7 +257,7 @@ struct Row {
     load_samples(job.base.data + y * job.base.stride, x, source.width, true, base);
   }
 
-  __device__ __forceinline__ Colour signal(const Finish &job, const LookUps &tables, int i,
+  __device__ __forceinline__ Colour signal(const FinishJob &job, const LookUps &tables, int i,
                                            uint32_t chroma) const
   {
     const Colour light = light_of(job.source, job.tones, tables.light, luma[i / 2], i % 2,
@@ -269,7 +269,7 @@ struct Row {
 };
 
 template <bool Halved, Kind kind>
-__device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tables, int x, int y)
+__device__ __forceinline__ void make_tile(const FinishJob &job, const LookUps &tables, int x, int y)
 {
   const Destination &to = job.destination;
   const int columns = min(job.source.width - x, kTileX);
@@ -287,30 +287,30 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     if (row == 0 || !job.source.halved_rows)
       chroma.load(job.source, x, line);
     if constexpr (kind == Kind::kRgb) {
-      uint32_t made[kTileX];
+      uint32_t codes[kTileX];
 
 #pragma unroll
       for (int i = 0; i < kTileX; i++)
-        made[i] = pixel_of(to, pixels.signal(job, tables, i, chroma.at(i)), offset[i]);
+        codes[i] = pixel_of(to, pixels.signal(job, tables, i, chroma.at(i)), offset[i]);
       if (inside)
-        store_row<uint8_t>(to, 0, 4 * x, line, all, 4 * columns, made);
+        store_row<uint8_t>(to, 0, 4 * x, line, all, 4 * columns, codes);
     } else {
       uint32_t luma[kTileX / 2];
 
 #pragma unroll
       for (int i = 0; i < kTileX / 2; i++) {
-        uint32_t two[2];
+        uint32_t pair[2];
 
 #pragma unroll
         for (int k = 0; k < 2; k++) {
           const Colour signal = pixels.signal(job, tables, 2 * i + k, chroma.at(2 * i + k));
           const float own = weigh(signal, to.weight_red, to.weight_blue);
 
-          two[k] = code_of(to, to.luma_scale, own, offset[2 * i + k]);
+          pair[k] = code_of(to, to.luma_scale, own, offset[2 * i + k]);
           blue[i] += signal.blue - own;
           red[i] += signal.red - own;
         }
-        luma[i] = pack_halves(two[0], two[1]) << to.shift;
+        luma[i] = pack_halves(pair[0], pair[1]) << to.shift;
       }
       if (inside)
         store_luma<kind>(to, x, line, all, columns, luma);
@@ -320,20 +320,20 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     const float *const offset = to.chroma_offset[y / 2 & 7] + (x / 2 & 7);
     const float blue_scale = 0.25f * to.chroma_scale * to.blue_gain;
     const float red_scale = 0.25f * to.chroma_scale * to.red_gain;
-    uint32_t made[kTileX / 2];
+    uint32_t codes[kTileX / 2];
 
 #pragma unroll
     for (int i = 0; i < kTileX / 2; i++)
-      made[i] = pack_halves(code_of(to, blue_scale, blue[i], offset[i]),
-                            code_of(to, red_scale, red[i], offset[i]))
-                << to.shift;
-    store_chroma<kind>(to, x / 2, y / 2, all, (columns + 1) / 2, made);
+      codes[i] = pack_halves(code_of(to, blue_scale, blue[i], offset[i]),
+                             code_of(to, red_scale, red[i], offset[i]))
+                 << to.shift;
+    store_chroma<kind>(to, x / 2, y / 2, all, (columns + 1) / 2, codes);
   }
 }
 
 template <bool Halved, Kind kind>
 __global__ void __launch_bounds__(kThreads, kResident)
-    finish_kernel(const __grid_constant__ Finish job)
+    finish_kernel(const __grid_constant__ FinishJob job)
 {
   __shared__ Tables memory;
   const LookUps tables(&memory, job.source.whole_bits, job.peak->most);
@@ -371,7 +371,7 @@ bool finish(const Queue &queue, const Source &source, const Tones &tones, const 
   how.dependent = queue.overlaps;
   return launch(how, "tone mapping finish", queue.status,
                 kernel_of(source.halved, destination.kind),
-                Finish{source, tones, tables, peak, plane, base, destination});
+                FinishJob{source, tones, tables, peak, plane, base, destination});
 }
 
 } // namespace cf::tonemap
