@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/plane.h"
 
 namespace cf::pyramid
@@ -104,6 +105,11 @@ bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob 
 float code_centre(const CfFormatInfo *format, bool alpha);
 
 /* --- for host and device --- */
+
+__host__ __device__ constexpr int words_of(const Fp32Plane &plane)
+{
+  return div_up(plane.samples, 4);
+}
 
 /* The first row that the coarse filter computes: a multiple of kCoarseFilterRows, so that a band of
  * a picture is summed in the same order as the whole. */

@@ -15,11 +15,6 @@ namespace
 
 /* ---- words of four samples ---- */
 
-__device__ inline int words_of(const Fp32Plane &plane)
-{
-  return div_up(plane.samples, 4);
-}
-
 __device__ inline uint32_t sample_of(uint32_t word, int j)
 {
   return word >> 8 * j & 0xff;

@@ -131,11 +131,6 @@ bool add_plane(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
 
 /* ---- a job's geometry ---- */
 
-int words(const Fp32Plane *plane)
-{
-  return div_up(plane->samples, 4);
-}
-
 /* Sets pointers and strides to plane `p` of a job's pictures. */
 void place_plane_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
 {
@@ -194,11 +189,11 @@ Fp32LaunchPlan plan_launches(Fp32Job *job, bool wide, const CfDevice *device)
 
   /* The vertical decimation is one wave of CTAs, divided among the planes by their words. */
   for (int p = 0; p < job->planes; p++)
-    work +=
-        (double)div_up(words(&job->plane[p]), kThreads) * (job->plane[p].end - job->plane[p].first);
+    work += (double)div_up(words_of(job->plane[p]), kThreads) *
+            (job->plane[p].end - job->plane[p].first);
   for (int p = 0; p < job->planes; p++) {
     Fp32Plane *plane = &job->plane[p];
-    const int across = div_up(words(plane), kThreads);
+    const int across = div_up(words_of(*plane), kThreads);
     const int fine = plane->fine_end - plane->fine_first;
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
     const int coarse_rows = plane->coarse_end - first_coarse_filter_row(*plane);

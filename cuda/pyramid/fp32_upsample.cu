@@ -347,7 +347,7 @@ template <typename Sample, WordLayout L, int D>
 __device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
   constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows below y div D that are read */
-  const int words = div_up(plane.samples, 4);
+  const int words = words_of(plane);
   const int across = div_up(words, kThreads);
   const int word = cta % across * kThreads + (int)threadIdx.x;
   const int strip = plane.first / kFp32UpsampleStripRows + cta / across;
