@@ -91,8 +91,8 @@ __device__ inline uint32_t address_in_cta(uint32_t address, int rank)
   return there;
 }
 
-/* Stores asynchronously, and adds the bytes to the mbarrier `barrier`. Both addresses come from
- * address_in_cta() of the same CTA, which must not end before the bytes have arrived. */
+/* Stores asynchronously and counts the bytes at `barrier`. Both addresses are address_in_cta() of
+ * the same CTA, which must not end before the bytes have arrived. */
 __device__ inline void store_remote(uint32_t to, uint32_t word, uint32_t barrier)
 {
 #ifdef CF_HAVE_CLUSTERS
