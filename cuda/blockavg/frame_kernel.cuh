@@ -27,7 +27,8 @@ __host__ __device__ inline int sums_stride(int columns)
   return round_up(columns, 32) + 4;
 }
 
-/* What a thread does of a tile: one column in Plane.columns, one row in `step`. */
+/* The part of a tile that a thread processes: every Plane.columns-th column and every `step`-th
+ * row. */
 struct ThreadColumns {
   int column, row; /* the first ones; column is kNoColumn for threads without work */
   int step;        /* rows */
