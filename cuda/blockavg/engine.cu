@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average. Averages of frames go in one launch for all planes (frame_kernel.cuh), those of
- * most lists of regions too (regions_fused.h). general.h does what these two do not: large blocks,
- * minima and maxima, rows at any address, any list. Where one colour takes the place of all,
- * regions/blend.cuh writes it.
+ * The engine of cudablockavg. Averages of whole frames are one launch for all planes
+ * (frame_kernel.cuh), those of most lists of regions too (regions_fused.h). general.h does all
+ * else: large blocks, minima and maxima, rows at any address, any list. Mode fill is done by
+ * regions/blend.cuh.
  *
- * All sums are exact integers. Each way reads all of a block before it writes any of it, so source
- * and destination may be the same.
+ * All sums are exact integers. Every implementation reads a block as a whole before it writes any
+ * of it, so source and destination may be the same.
  */
 #include <stdlib.h>
 
@@ -26,12 +26,13 @@ namespace cf::blockavg
 namespace
 {
 
-/* The packed 16-bit sums of one thread hold this many rows of 255. */
+/* A thread's 16-bit sums of bytes do not overflow up to this many rows. */
 constexpr int kPackedRows = 257;
 
-/* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32 bits. */
+/* Pixels of a block: 65536 samples of 65535, or of 255 * 255, and half the divisor, which rounding
+ * adds, fit 32 bits. */
 constexpr int kWholeArea = 65536;
-constexpr int kSharedBytes = 38 * 1024; /* beside the colours; 48 KiB need no permission */
+constexpr int kSharedBytes = 38 * 1024; /* with the colours below 48 KiB, which need no opt-in */
 
 typedef void (*Kernel)(Job);
 
@@ -41,14 +42,14 @@ struct State {
   CfBlockavgParams params;
   FusedRegions *fused;
   GeneralMosaic *general;
-  bool copies;   /* single pixels: also transparent ones keep their colour */
-  Kernel kernel; /* for frames; NULL: `general` does them */
-  Job job;       /* but for pointers and strides */
+  bool copies; /* blocks of one pixel with alpha: frames are copied, transparent pixels included */
+  Kernel kernel; /* for whole frames; NULL: they are done by `general` */
+  Job job;       /* without pointers and strides */
   int tiles;
   size_t shared_bytes;
 };
 
-/* `Aligned` as average_blocks has it. */
+/* `Aligned`: see average_blocks(). */
 template <bool Aligned> Kernel kernel_for(const CfFormatInfo *format)
 {
   if (cf_sample_bytes(format) == 2)
@@ -70,7 +71,8 @@ int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
   return plane->channels * cf_sample_bytes(format);
 }
 
-/* Bytes that a tile of `pixels` side by side needs: its sums, or the line drawn over them. */
+/* Shared memory of a tile that is `pixels` wide: its sums or, later in the same place, a row of
+ * colours. */
 size_t tile_bytes(const CfFormatInfo *format, const Plane *plane, long pixels)
 {
   const int words = plane->aligned ? plane->channels : format->alpha ? 16 : 8;
@@ -81,7 +83,8 @@ size_t tile_bytes(const CfFormatInfo *format, const Plane *plane, long pixels)
   return larger(sums, ((size_t)columns + 2) * kColumnBytes);
 }
 
-/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a column at each end. */
+/* Columns of a tile, for about 8 rows per thread. Unaligned tiles are wider, since up to a column
+ * at each end is shared with a neighbour. */
 int columns_for(int rows, int bytes, bool aligned)
 {
   if (rows <= 8)
@@ -91,8 +94,8 @@ int columns_for(int rows, int bytes, bool aligned)
   return rows <= 16 ? 128 : rows <= 64 ? 64 : 32;
 }
 
-/* As many blocks as fill the columns. Tiles that start on a column store no single bytes, for which
- * up to a quarter more tiles are accepted; others are made equally wide. */
+/* Blocks of a tile: as many as fit its columns, or a number with which all tiles start on a column
+ * and need no stores of single bytes, if that takes at most a quarter more tiles. */
 int blocks_for(const Plane *plane, int bytes)
 {
   const long pixels = (long)plane->columns * kColumnBytes / bytes;
@@ -123,7 +126,7 @@ void plan_blocks(Plane *plane, const CfFormatInfo *format, const CfGrid *grid)
                    (grid->width >> plane->shift_x) * bytes % kColumnBytes == 0;
 }
 
-/* Tiles of whole blocks; false where they would be too large. */
+/* Divides planes into tiles of whole blocks; false if blocks are too large. */
 bool plan_tiles(State *state, const CfGrid *grid)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
@@ -225,7 +228,7 @@ bool copy_picture(const State *state, const CfJob *work, CfStatus *status)
                          work->stream, status);
 }
 
-/* Whether all rows of both pictures start on 16 bytes. */
+/* Whether all rows of both pictures are aligned to 16 bytes. */
 bool are_vectors(const CfFormatInfo *format, const CfJob *work)
 {
   for (int p = 0; p < format->planes; p++) {
@@ -261,7 +264,7 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   return run_general(state->general, params, work, status);
 }
 
-/* Means of whole macropixels, as of pixels of four channels. */
+/* CfEngine.run_packed: averages macropixels as pixels of four channels. */
 bool run_packed(void *opaque, const CfVideo *video, const CfJob *work, bool *done, CfStatus *status)
 {
   State packed = *(const State *)opaque;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of frames: the kernel. A tile's columns are summed, a few lanes add up each block,
- * and the colours are written over its blocks.
+ * Block average of whole frames: the kernel. A CTA sums the columns of a tile, groups of lanes add
+ * up each block, and the colours are written over the tile.
  */
 #pragma once
 
@@ -12,36 +12,38 @@
 namespace cf::blockavg
 {
 
+/* Some whole blocks side by side: those of a CTA. A column is 16 aligned bytes of a row. */
 struct Tile {
-  int x0, x1, y0, y1;   /* pixels */
-  int block0, blocks;   /* its blocks side by side */
-  int column0, columns; /* 16-byte columns that hold its pixels */
+  int x0, x1, y0, y1; /* pixels */
+  int block0, blocks;
+  int column0, columns; /* columns that hold the pixels, the outer ones perhaps in part */
   int row_bytes;        /* of the plane */
-  int stride;           /* words between the sums of neighbouring samples */
+  int stride;           /* sums_stride() */
 };
 
-/* Words between rows of sums: those of several warps lie in different banks. */
+/* Words from one sum of a column to its next one, padded against bank conflicts. */
 __host__ __device__ inline int sums_stride(int columns)
 {
   return round_up(columns, 32) + 4;
 }
 
-/* A thread's part in what is done column by column. */
-struct Share {
-  int column, row; /* where it starts; no column is beyond kNoColumn */
-  int step;        /* rows to its next one */
+/* The part of a tile that a thread processes: every Plane.columns-th column and every `step`-th
+ * row. */
+struct ThreadColumns {
+  int column, row; /* the first ones; column is kNoColumn for threads without work */
+  int step;        /* rows */
 };
 
 constexpr int kNoColumn = 1 << 24;
 
-__device__ inline Share share_of(const Plane &plane)
+__device__ inline ThreadColumns columns_of_thread(const Plane &plane)
 {
-  Share share;
+  ThreadColumns own;
 
-  share.step = kThreads / plane.columns;
-  share.row = (int)threadIdx.x / plane.columns;
-  share.column = share.row < share.step ? (int)threadIdx.x - share.row * plane.columns : kNoColumn;
-  return share;
+  own.step = kThreads / plane.columns;
+  own.row = (int)threadIdx.x / plane.columns;
+  own.column = own.row < own.step ? (int)threadIdx.x - own.row * plane.columns : kNoColumn;
+  return own;
 }
 
 template <int PixelBytes> __device__ inline Tile locate_tile(const Plane &plane, int index)
@@ -64,7 +66,7 @@ template <int PixelBytes> __device__ inline Tile locate_tile(const Plane &plane,
   return tile;
 }
 
-/* The column at a row's end, of which `available` bytes belong to the picture; others are 0. */
+/* Loads a column at a row's end: `available` bytes belong to the picture, the others become 0. */
 __device__ inline uint4 load_end(const uint8_t *bytes, int available)
 {
   uint32_t w[4] = {};
@@ -75,8 +77,8 @@ __device__ inline uint4 load_end(const uint8_t *bytes, int available)
   return make_uint4(w[0], w[1], w[2], w[3]);
 }
 
-/* Adds every `step`th row of a column. Where all rows of a turn are there, no condition stands
- * between its loads, so that they leave in one burst. */
+/* Adds every `step`-th row of a column, from row `down` on. While kLoads rows are left, the loads
+ * are unconditional, so that all of them are in flight at once. */
 template <class Sums, bool Aligned>
 __device__ inline void add_column(const Job &job, const Plane &plane, const Tile &tile, int column,
                                   int down, int step, Sums *sums)
@@ -114,29 +116,31 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
   }
 }
 
-/* Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
+/* Stores the sums of all columns to shared memory. Returns Sums::common() of the thread's columns.
+ */
 template <class Sums, bool Aligned>
 __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const Tile &tile,
                                        uint32_t *shared)
 {
-  const Share share = share_of(plane);
+  const ThreadColumns own = columns_of_thread(plane);
   uint32_t common = ~0u;
 
   for (int base = 0; base < tile.columns; base += plane.columns) {
-    const int column = base + share.column;
+    const int column = base + own.column;
     Sums sums;
 
     sums.clear();
     if (column < tile.columns)
-      add_column<Sums, Aligned>(job, plane, tile, column, share.row, share.step, &sums);
+      add_column<Sums, Aligned>(job, plane, tile, column, own.row, own.step, &sums);
     common &= sums.common();
     if (column < tile.columns)
-      sums.store(shared + (size_t)share.row * Sums::kWords * tile.stride + column, tile.stride);
+      sums.store(shared + (size_t)own.row * Sums::kWords * tile.stride + column, tile.stride);
   }
   return common;
 }
 
-/* The lanes of a group add up the part of one block that lies in the tile. */
+/* Adds up one block from the sums of columns, by `lanes` lanes. With `Folded` each column lies in
+ * one block, and has one sum for each channel. */
 template <class Sums, int C, bool Folded>
 __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uint32_t *shared,
                                  int block, int lane, int lanes, uint32_t (&total)[C])
@@ -174,6 +178,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
   }
 }
 
+/* Makes the colours of the tile's blocks from the sums of columns. */
 template <class Sums, int C, bool Folded>
 __device__ inline void sum_blocks(const Job &job, const Plane &plane, const Tile &tile,
                                   const uint32_t *shared, uint32_t *colours)
@@ -205,16 +210,17 @@ __device__ inline void sum_blocks(const Job &job, const Plane &plane, const Tile
   }
 }
 
-/* ---- the fill ---- */
+/* ---- writing the colours ---- */
 
+/* Where blocks start and end on columns. */
 template <int PixelBytes>
 __device__ inline void fill_aligned(const Plane &plane, const Tile &tile, const uint32_t *colours)
 {
-  const Share share = share_of(plane);
-  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
+  const ThreadColumns own = columns_of_thread(plane);
+  const int down = own.row, step = own.step, rows = tile.y1 - tile.y0;
   const ptrdiff_t stride = plane.destination_stride;
 
-  for (int column = share.column; column < tile.columns; column += plane.columns) {
+  for (int column = own.column; column < tile.columns; column += plane.columns) {
     const int offset = (tile.column0 + column) * kColumnBytes;
     const uint32_t colour = colours[block_at(plane, offset / PixelBytes) - tile.block0];
     const uint32_t w = PixelBytes == 4   ? colour
@@ -235,13 +241,13 @@ __device__ inline void fill_aligned(const Plane &plane, const Tile &tile, const 
   }
 }
 
-/* One row of the tile as bytes, from the first byte of its first column on. */
+/* Makes one row of the tile's colours in shared memory, from the first byte of column0 on. */
 template <int PixelBytes>
-__device__ inline void draw_line(const Plane &plane, const Tile &tile, const uint32_t *colours,
+__device__ inline void make_line(const Plane &plane, const Tile &tile, const uint32_t *colours,
                                  uint8_t *line)
 {
-  const int share = (tile.x1 - tile.x0 + kThreads - 1) / kThreads;
-  const int first = tile.x0 + (int)threadIdx.x * share, end = min(first + share, tile.x1);
+  const int pixels = (tile.x1 - tile.x0 + kThreads - 1) / kThreads; /* per thread */
+  const int first = tile.x0 + (int)threadIdx.x * pixels, end = min(first + pixels, tile.x1);
 
   if (first >= end)
     return;
@@ -264,6 +270,7 @@ __device__ inline void draw_line(const Plane &plane, const Tile &tile, const uin
   }
 }
 
+/* 16 bytes of the line, at any offset. */
 __device__ inline uint4 read_line(const uint8_t *line, int offset)
 {
   const uint32_t *words = (const uint32_t *)line + (offset >> 2);
@@ -274,7 +281,7 @@ __device__ inline uint4 read_line(const uint8_t *line, int offset)
                     __funnelshift_r(w2, w3, bits), __funnelshift_r(w3, w4, bits));
 }
 
-/* Writes bytes `first` to `end` - 1 of four to every `step`th row. */
+/* Writes bytes first .. end - 1, of four, to every `step`-th row. */
 __device__ inline void fill_word(uint8_t *destination, ptrdiff_t stride, const uint8_t *line,
                                  int first, int end, int row, int rows, int step)
 {
@@ -294,7 +301,8 @@ __device__ inline void fill_word(uint8_t *destination, ptrdiff_t stride, const u
   }
 }
 
-/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. */
+/* Writes 16 bytes of the line from `at` on, as far as they lie in begin .. end - 1, to every
+ * `step`-th row. */
 __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
                                   int begin, int end, int row, int step)
 {
@@ -316,30 +324,31 @@ __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const ui
   }
 }
 
-/* Writes the line to every row in aligned 16-byte pieces, and bytewise at the tile's ends. */
+/* Writes the line to all rows of the tile. */
 template <int PixelBytes>
 __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
 {
-  const Share share = share_of(plane);
+  const ThreadColumns own = columns_of_thread(plane);
   const int begin = tile.x0 * PixelBytes - tile.column0 * kColumnBytes;
   const int end = tile.x1 * PixelBytes - tile.column0 * kColumnBytes;
 
-  for (int at = share.column * kColumnBytes; at < end; at += plane.columns * kColumnBytes)
-    fill_piece(plane, tile, line, at, begin, end, share.row, share.step);
+  for (int at = own.column * kColumnBytes; at < end; at += plane.columns * kColumnBytes)
+    fill_piece(plane, tile, line, at, begin, end, own.row, own.step);
 }
 
 template <class Sums, int C, bool Folded, bool Aligned>
-__device__ inline void measure_tile(const Job &job, const Plane &plane, const Tile &tile,
-                                    uint32_t *shared, uint32_t *colours)
+__device__ inline void colour_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                   uint32_t *shared, uint32_t *colours)
 {
   sum_columns<Sums, Aligned>(job, plane, tile, shared);
   __syncthreads();
   sum_blocks<Sums, C, Folded>(job, plane, tile, shared, colours);
 }
 
-/* Where all pixels of a tile are opaque, plain sums do; they take half the room and time. */
-__device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, const Tile &tile,
-                                           uint32_t *shared, uint32_t *colours)
+/* For tiles of opaque pixels: by plain sums, with half the memory and time. False if a pixel has
+ * alpha below 255. */
+__device__ inline bool colour_opaque_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                          uint32_t *shared, uint32_t *colours)
 {
   const uint32_t common = sum_columns<MeanOpaque, false>(job, plane, tile, shared);
 
@@ -349,16 +358,16 @@ __device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, c
   return true;
 }
 
-/* Fills in the colours of the tile's blocks. */
+/* Makes the colours of the tile's blocks. */
 template <template <int, bool> class Kind, int C, bool Aligned>
-__device__ inline void measure_blocks(const Job &job, const Plane &plane, const Tile &tile,
-                                      uint32_t *shared, uint32_t *colours)
+__device__ inline void make_colours(const Job &job, const Plane &plane, const Tile &tile,
+                                    uint32_t *shared, uint32_t *colours)
 {
   if (Aligned && (C == 4 || plane.aligned)) {
-    measure_tile<Kind<C, true>, C, true, Aligned>(job, plane, tile, shared, colours);
+    colour_tile<Kind<C, true>, C, true, Aligned>(job, plane, tile, shared, colours);
   } else if (Aligned || !Kind<C, false>::kWeighted ||
-             !measure_opaque_tile(job, plane, tile, shared, colours)) {
-    measure_tile<Kind<C, false>, C, false, Aligned>(job, plane, tile, shared, colours);
+             !colour_opaque_tile(job, plane, tile, shared, colours)) {
+    colour_tile<Kind<C, false>, C, false, Aligned>(job, plane, tile, shared, colours);
   }
 }
 
@@ -372,19 +381,19 @@ __device__ inline void average_tile(const Job &job, const Plane &plane, int inde
   if (tile.y1 <= tile.y0 || tile.x1 <= tile.x0)
     return;
 
-  measure_blocks<Kind, C, Aligned>(job, plane, tile, shared, colours);
+  make_colours<Kind, C, Aligned>(job, plane, tile, shared, colours);
   __syncthreads();
   if (Aligned && plane.aligned) {
     fill_aligned<kPixelBytes>(plane, tile, colours);
   } else {
-    draw_line<kPixelBytes>(plane, tile, colours, (uint8_t *)shared);
+    make_line<kPixelBytes>(plane, tile, colours, (uint8_t *)shared);
     __syncthreads();
     fill_from_line<kPixelBytes>(plane, tile, (const uint8_t *)shared);
   }
 }
 
-/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix them. Aligned is
- * meant for pictures whose first plane is; the blocks of their chroma may not be. */
+/* Channels = 1 is for planes of one and of two channels, as 4:2:0 formats mix them. `Aligned` is
+ * for pictures with Plane.aligned in the first plane; chroma may not be aligned. */
 template <template <int, bool> class Kind, int Channels, bool Aligned>
 __global__ void __launch_bounds__(kThreads, kResident)
     average_blocks(const __grid_constant__ Job job)

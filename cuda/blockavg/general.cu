@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * RegionWork is one region's share: its footprint, which is the blocks of its grid that it may
- * cover, and where its items stand in each grid. sum_slices: some lanes sum up some rows of a
- * block. finish_blocks: a thread turns the sums of a block into a colour. write_samples: a CTA
- * looks at a tile of samples that a region may cover, and writes those that the region owns. As
- * nothing is written before all sums are there, source and destination may be the same. A frame is
- * what lies outside no region.
+ * Block average of any list of regions, in three launches. sum_slices: groups of lanes sum slices
+ * of a block, some of its rows. finish_blocks: a thread turns the sums of a block into a colour.
+ * write_samples: a CTA writes those samples of a tile that the region owns. Nothing is written
+ * before all sums are complete, so source and destination may be the same. RegionWork describes
+ * each region: its footprint, the blocks that it may cover, and the numbers of its slices, blocks
+ * and tiles in these grids. A whole frame is treated as everything outside an empty list.
  */
 #include "cuda/blockavg/general.h"
 
@@ -28,28 +28,31 @@ namespace
 {
 
 /* Sums of a slice fit 32 bits, also of colours times alpha. */
-static_assert(kSlicePixels <= 16384, "as a row of the widest block");
+static_assert(kSlicePixels <= 16384, "no more than a row of the widest block");
 
 constexpr int kTileWidth = 128, kTileHeight = 16; /* samples of a tile of write_samples */
 
 struct RegionWork {
-  int shape;           /* index in the shape list; -1: what lies outside all regions */
-  CfRect rect;         /* luma pixels that may be covered */
-  CfGrid grid;         /* its origin is where the footprint's first block starts */
-  int columns, rows;   /* of blocks */
-  int slices;          /* of a block */
-  int tiles_x;         /* of write_samples, side by side */
-  bool keeps;          /* single pixels of formats with alpha stay as they are */
-  int64_t first_block; /* blocks of the regions before it; alike in each plane */
-  int64_t first_slice; /* likewise */
-  int64_t first_tile;  /* likewise */
+  int shape;         /* index in the shape list; -1: everything outside all regions */
+  CfRect rect;       /* luma pixels that may be covered */
+  CfGrid grid;       /* its origin is the start of the footprint's first block */
+  int columns, rows; /* blocks of the footprint */
+  int slices;        /* slices of a block */
+  int tiles_x;       /* tiles of write_samples side by side */
+  bool keeps;        /* blocks of one pixel in formats with alpha: nothing is written */
+
+  /* Numbers of the region's first block, slice and tile; the same in each plane. */
+  int64_t first_block;
+  int64_t first_slice;
+  int64_t first_tile;
 };
 
+/* The kernels' parameter. */
 struct Frame {
   Job job;
   int mode;  /* CfBlockavgMode */
-  int lanes; /* for a slice: 1, 2, 4 .. 32 */
-  int count; /* of regions */
+  int lanes; /* lanes for each slice: 1, 2, 4 .. 32 */
+  int count; /* regions */
   const RegionWork *work;
   int64_t blocks, slices, tiles;           /* of all regions, in each plane */
   unsigned long long *sums[CF_MAX_PLANES]; /* [block][channel] */
@@ -57,7 +60,8 @@ struct Frame {
   CfShapeList shapes;
 };
 
-/* The region that has item `number` of those that `first` counts. */
+/* The index of the region to which block, slice or tile `number` belongs; `first` is the member
+ * with the region's first one. */
 __device__ int find_work(const Frame &frame, int64_t RegionWork::*first, int64_t number)
 {
   int low = 0, high = frame.count;
@@ -74,9 +78,9 @@ __device__ int find_work(const Frame &frame, int64_t RegionWork::*first, int64_t
 }
 
 /* The samples of a block of a region in one plane. */
-__device__ CfRect block_samples(const RegionWork &own, const Plane &plane, int column, int row)
+__device__ CfRect block_samples(const RegionWork &work, const Plane &plane, int column, int row)
 {
-  const CfGrid &grid = own.grid;
+  const CfGrid &grid = work.grid;
 
   return {cf_grid_start(grid.x, grid.width, plane.shift_x, column, plane.width),
           cf_grid_start(grid.y, grid.height, plane.shift_y, row, plane.height),
@@ -109,24 +113,24 @@ __device__ void add_pixel(const Frame &frame, const Plane &plane, const Sample *
   }
 }
 
-/* A slice of a block, added to the block's sums. */
+/* Adds a slice of a block to the block's sums. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ Frame frame)
 {
   const int lane = (int)threadIdx.x % frame.lanes;
   const int64_t item =
       (int64_t)blockIdx.x * (kThreads / frame.lanes) + (int)threadIdx.x / frame.lanes;
-  const int64_t number = min(item, frame.slices - 1); /* whole warps exchange sums */
+  const int64_t number = min(item, frame.slices - 1); /* all lanes must take part in shuffles */
 
   const Plane &plane = frame.job.plane[blockIdx.y];
-  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
-  const int local = (int)(number - own.first_slice);
-  const int block = local / own.slices, slice = local % own.slices;
-  const int column = block % own.columns, row = block / own.columns;
-  const int slice_rows = div_up(own.grid.height, own.slices);
-  CfRect samples = block_samples(own, plane, column, row);
-  const int top = own.grid.y + row * own.grid.height + slice * slice_rows;
-  const int bottom = min(top + slice_rows, own.grid.y + (row + 1) * own.grid.height);
+  const RegionWork work = frame.work[find_work(frame, &RegionWork::first_slice, number)];
+  const int local = (int)(number - work.first_slice);
+  const int block = local / work.slices, slice = local % work.slices;
+  const int column = block % work.columns, row = block / work.columns;
+  const int slice_rows = div_up(work.grid.height, work.slices);
+  CfRect samples = block_samples(work, plane, column, row);
+  const int top = work.grid.y + row * work.grid.height + slice * slice_rows;
+  const int bottom = min(top + slice_rows, work.grid.y + (row + 1) * work.grid.height);
   samples.y0 = max(samples.y0, cf_grid_start(top, 1, plane.shift_y, 0, plane.height));
   samples.y1 = min(samples.y1, cf_grid_start(bottom, 1, plane.shift_y, 0, plane.height));
 
@@ -143,7 +147,7 @@ __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ F
       add_pixel(frame, plane, source + (ptrdiff_t)x * plane.channels, total);
   }
 
-  unsigned long long *sums = frame.sums[blockIdx.y] + (own.first_block + block) * plane.channels;
+  unsigned long long *sums = frame.sums[blockIdx.y] + (work.first_block + block) * plane.channels;
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++) {
     if (k >= plane.channels)
@@ -175,7 +179,7 @@ __device__ uint32_t channel_value(const Frame &frame, const unsigned long long *
   return (uint32_t)rounded_mean(sums[k], divisor);
 }
 
-/* A thread each. `sample_bits` is 8 or 16. */
+/* A thread for each block. `sample_bits` is 8 or 16. */
 __global__ void __launch_bounds__(kThreads)
     finish_blocks(const __grid_constant__ Frame frame, int sample_bits)
 {
@@ -184,9 +188,9 @@ __global__ void __launch_bounds__(kThreads)
     return;
 
   const Plane &plane = frame.job.plane[blockIdx.y];
-  const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_block, number)];
-  const int block = (int)(number - own.first_block);
-  const CfRect samples = block_samples(own, plane, block % own.columns, block / own.columns);
+  const RegionWork &work = frame.work[find_work(frame, &RegionWork::first_block, number)];
+  const int block = (int)(number - work.first_block);
+  const CfRect samples = block_samples(work, plane, block % work.columns, block / work.columns);
   const unsigned long long area =
       (unsigned long long)(samples.x1 - samples.x0) * (unsigned)(samples.y1 - samples.y0);
   const unsigned long long *sums = frame.sums[blockIdx.y] + number * plane.channels;
@@ -206,21 +210,22 @@ __global__ void __launch_bounds__(kThreads)
 
 /* --- samples --- */
 
-/* Writes a sample that the region may cover, if it is the region's. */
+/* Writes a sample, if the region owns it. */
 template <typename Sample>
-__device__ inline void write_sample(const Frame &frame, const RegionWork &own,
-                                    const CfTileShapes &near, const Plane &plane, int x, int y)
+__device__ inline void write_sample(const Frame &frame, const RegionWork &work,
+                                    const CfTileShapes &tile_shapes, const Plane &plane, int x,
+                                    int y)
 {
-  const bool whole = frame.shapes.count == 0; /* outside nothing lies everything */
+  const bool whole = frame.shapes.count == 0; /* everything is outside an empty list */
   const CfCovered covered =
       whole ? CfCovered{CF_COVERED, 0}
-            : cf_sample_coverage(frame.shapes, near, x, y, plane.shift_x, plane.shift_y);
+            : cf_sample_coverage(frame.shapes, tile_shapes, x, y, plane.shift_x, plane.shift_y);
 
-  if (covered.coverage <= 0 || (own.shape >= 0 && covered.owner != own.shape))
+  if (covered.coverage <= 0 || (work.shape >= 0 && covered.owner != work.shape))
     return;
-  const int column = cf_grid_block(own.grid.x, own.grid.width, plane.shift_x, x);
-  const int row = cf_grid_block(own.grid.y, own.grid.height, plane.shift_y, y);
-  const int64_t block = own.first_block + (int64_t)row * own.columns + column;
+  const int column = cf_grid_block(work.grid.x, work.grid.width, plane.shift_x, x);
+  const int row = cf_grid_block(work.grid.y, work.grid.height, plane.shift_y, y);
+  const int64_t block = work.first_block + (int64_t)row * work.columns + column;
   const ptrdiff_t offset = (ptrdiff_t)x * plane.channels;
 
   write_pixel(frame.job, plane.channels,
@@ -229,30 +234,30 @@ __device__ inline void write_sample(const Frame &frame, const RegionWork &own,
               frame.colours[blockIdx.y * frame.blocks + block], covered.coverage);
 }
 
-/* A tile of the samples that a region may cover. */
+/* A CTA for each tile of the samples that a region may cover. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant__ Frame frame)
 {
-  __shared__ CfTileShapes near;
+  __shared__ CfTileShapes tile_shapes;
   const int64_t number = blockIdx.x;
   const Plane &plane = frame.job.plane[blockIdx.y];
-  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_tile, number)];
-  const int tile = (int)(number - own.first_tile);
-  const int x1 = div_up(own.rect.x1, 1 << plane.shift_x);
-  const int y1 = div_up(own.rect.y1, 1 << plane.shift_y);
-  const int left = (own.rect.x0 >> plane.shift_x) + tile % own.tiles_x * kTileWidth;
-  const int top = (own.rect.y0 >> plane.shift_y) + tile / own.tiles_x * kTileHeight;
+  const RegionWork work = frame.work[find_work(frame, &RegionWork::first_tile, number)];
+  const int tile = (int)(number - work.first_tile);
+  const int x1 = div_up(work.rect.x1, 1 << plane.shift_x);
+  const int y1 = div_up(work.rect.y1, 1 << plane.shift_y);
+  const int left = (work.rect.x0 >> plane.shift_x) + tile % work.tiles_x * kTileWidth;
+  const int top = (work.rect.y0 >> plane.shift_y) + tile / work.tiles_x * kTileHeight;
 
-  if (own.keeps || left >= x1 || top >= y1)
+  if (work.keeps || left >= x1 || top >= y1)
     return;
   cf_find_shapes(frame.shapes,
                  {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
                   (top + kTileHeight) << plane.shift_y},
-                 &near);
+                 &tile_shapes);
   const int x = left + (int)threadIdx.x % kTileWidth;
   for (int y = top + (int)threadIdx.x / kTileWidth; x < x1 && y < min(top + kTileHeight, y1);
        y += kThreads / kTileWidth)
-    write_sample<Sample>(frame, own, near, plane, x, y);
+    write_sample<Sample>(frame, work, tile_shapes, plane, x, y);
 }
 
 } // namespace
@@ -263,7 +268,7 @@ struct GeneralMosaic {
   CfDevice *device;
   CfVideo video;
   int capacity;
-  RegionWork *work; /* capacity of them */
+  RegionWork *work; /* [capacity], host memory */
 };
 
 namespace
@@ -283,13 +288,13 @@ bool reserve(GeneralMosaic *self, int count, CfStatus *status)
   return true;
 }
 
-/* The share of the region that may cover luma pixels `rect`. Its blocks are those of all planes: a
- * chroma sample may belong to a block before those of its luma pixels. */
+/* Describes a region that may cover luma pixels `rect`. The footprint has the blocks of all planes:
+ * a chroma sample may belong to a block before those of its luma pixels. */
 RegionWork make_work(const CfVideo *video, CfGrid grid, const CfRect &rect, int shape)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   int shift_x = 0, shift_y = 0;
-  RegionWork own = {};
+  RegionWork work = {};
 
   for (int p = 0; p < format->planes; p++) {
     shift_x = larger(shift_x, (int)format->plane[p].subsampling_x);
@@ -298,41 +303,42 @@ RegionWork make_work(const CfVideo *video, CfGrid grid, const CfRect &rect, int 
   const int column = cf_grid_block(grid.x, grid.width, shift_x, rect.x0 >> shift_x);
   const int row = cf_grid_block(grid.y, grid.height, shift_y, rect.y0 >> shift_y);
 
-  own.shape = shape;
-  own.rect = rect;
-  own.columns = cf_grid_block(grid.x, grid.width, 0, rect.x1 - 1) + 1 - column;
-  own.rows = cf_grid_block(grid.y, grid.height, 0, rect.y1 - 1) + 1 - row;
+  work.shape = shape;
+  work.rect = rect;
+  work.columns = cf_grid_block(grid.x, grid.width, 0, rect.x1 - 1) + 1 - column;
+  work.rows = cf_grid_block(grid.y, grid.height, 0, rect.y1 - 1) + 1 - row;
   grid.x += column * grid.width;
   grid.y += row * grid.height;
-  own.grid = grid;
-  own.slices = div_up(grid.height, larger(kSlicePixels / grid.width, 1));
-  own.tiles_x = div_up(rect.x1 - rect.x0, kTileWidth);
-  own.keeps = format->alpha && grid.width == 1 && grid.height == 1;
-  return own;
+  work.grid = grid;
+  work.slices = div_up(grid.height, larger(kSlicePixels / grid.width, 1));
+  work.tiles_x = div_up(rect.x1 - rect.x0, kTileWidth);
+  work.keeps = format->alpha && grid.width == 1 && grid.height == 1;
+  return work;
 }
 
-/* Counts blocks, slices and tiles through the regions, and finds out how many lanes slices need. */
-bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *status)
+/* Appends a region: numbers its blocks, slices and tiles, and raises frame->lanes to what its
+ * blocks need. */
+bool add_work(GeneralMosaic *self, Frame *frame, RegionWork work, CfStatus *status)
 {
-  const int64_t blocks = (int64_t)own.columns * own.rows;
+  const int64_t blocks = (int64_t)work.columns * work.rows;
 
-  own.first_block = frame->blocks;
-  own.first_slice = frame->slices;
-  own.first_tile = frame->tiles;
+  work.first_block = frame->blocks;
+  work.first_slice = frame->slices;
+  work.first_tile = frame->tiles;
   frame->blocks += blocks;
-  while (frame->lanes < 32 && kLanePixels * frame->lanes < own.grid.width * own.grid.height)
+  while (frame->lanes < 32 && kLanePixels * frame->lanes < work.grid.width * work.grid.height)
     frame->lanes *= 2;
-  frame->slices += blocks * own.slices;
-  frame->tiles += (int64_t)own.tiles_x * div_up(own.rect.y1 - own.rect.y0, kTileHeight);
+  frame->slices += blocks * work.slices;
+  frame->tiles += (int64_t)work.tiles_x * div_up(work.rect.y1 - work.rect.y0, kTileHeight);
   if (frame->slices > INT_MAX || frame->tiles > INT_MAX)
     return cf_fail(status, CF_ERROR_NO_MEMORY,
                    "the regions of one frame have more blocks than the GPU can count: use larger "
                    "blocks or fewer regions");
-  self->work[frame->count++] = own;
+  self->work[frame->count++] = work;
   return true;
 }
 
-/* A share for each shape, in the order and number of cf_shape_list_make(). */
+/* Appends all regions, in the same order and number as cf_shape_list_make(). */
 bool add_regions(GeneralMosaic *self, Frame *frame, const CfBlockavgParams *params,
                  const CfRegions *regions, CfStatus *status)
 {
@@ -376,7 +382,7 @@ bool launch_all(const Frame &frame, cudaStream_t stream, CfStatus *status)
   return launch(how, "filling the blocks in general", status, write_samples<Sample>, frame);
 }
 
-/* Scratch: sums, the list of regions, colours. */
+/* Allocates scratch memory (sums, the list of regions, colours), and launches. */
 bool run_frame(const GeneralMosaic *self, Frame *frame, cudaStream_t stream, CfStatus *status)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of anything: frames, and lists of any number of regions, in blocks of any size;
- * every mode but fill, every format, rows at any address. Three small grids, whose speed is that of
- * plain loops; frame_kernel.cuh and regions_fused.h serve most jobs faster.
+ * Block average of whole frames and of lists of any number of regions, in blocks of any size; every
+ * mode but fill, every format, rows at any address. Simple kernels: frame_kernel.cuh and
+ * regions_fused.h are faster for most jobs.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ extern "C" {
 namespace cf::blockavg
 {
 
-/* Of one stream of pictures. Used by one caller at a time. */
+/* For pictures of one CfVideo. Not for use by several threads at once. */
 struct GeneralMosaic;
 
 /* NULL on failure. `device` is borrowed. */
@@ -25,7 +25,8 @@ GeneralMosaic *open_general(CfDevice *device, const CfVideo *video, CfStatus *st
 /* NULL is allowed. */
 void close_general(GeneralMosaic *self);
 
-/* Enqueues a job. Host memory grows with the longest list so far; device memory is scratch. */
+/* Enqueues a job. Allocates host memory if the list is longer than any before; device memory is
+ * scratch. */
 bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJob *job,
                  CfStatus *status);
 

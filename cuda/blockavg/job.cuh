@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the job as kernels get it, and its part that all ways prepare alike on the host.
+ * Block average: the description of a job that all kernels share.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ extern "C" {
 namespace cf::blockavg
 {
 
-constexpr int kColumnBytes = 16;
+constexpr int kColumnBytes = 16; /* a column is 16 aligned bytes of a row, in some rows */
 
 struct Plane {
   const uint8_t *source;
@@ -24,26 +24,26 @@ struct Plane {
   int width, height, channels;
   int shift_x, shift_y;
 
-  /* Of frames in one launch (frame_kernel.cuh). */
+  /* For frame_kernel.cuh. */
   int block_width, block_height; /* luma pixels */
   int blocks_x;
-  int tile_blocks; /* side by side in a tile */
+  int tile_blocks; /* blocks of a tile, side by side */
   int tiles_x, first_tile;
-  int columns;  /* handled side by side; a power of two */
+  int columns;  /* columns that the CTA's threads process side by side; a power of two */
   bool aligned; /* every block starts on a column */
 };
 
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
-  int shift;      /* of code values in their 16-bit samples */
-  uint32_t mask;  /* of a code value, in both halves */
-  int alpha;      /* its channel, 0 or 3; -1 without */
-  uint32_t empty; /* colour of blocks without any alpha */
-  uint32_t lumas; /* of packed 4:2:2 the two channels that are averaged together, a bit each */
+  int shift;      /* a code is a 16-bit sample >> shift */
+  uint32_t mask;  /* largest code, in both halves of a word */
+  int alpha;      /* alpha's channel: 0 or 3, -1 without alpha */
+  uint32_t empty; /* colour of blocks whose alpha is 0 everywhere */
+  uint32_t lumas; /* of packed 4:2:2: a bit for each of the two luma channels, which get one mean */
 };
 
-/* A job but for blocks, tiles and pictures. */
+/* A job without blocks, tiles and pictures. */
 inline Job plan_codes(const CfVideo *video)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
@@ -84,13 +84,13 @@ inline void set_pictures(Job *job, const CfJob *work)
 
 #ifdef __CUDACC__
 
-/* What every kernel makes of a block's sum: rounded half up. */
+/* sum / count, rounded half up. */
 template <typename T> __device__ inline T rounded_mean(T sum, T count)
 {
   return (sum + count / 2) / count;
 }
 
-/* Writes a pixel that is covered in whole or, mixed with what `source` has, in part. */
+/* Writes `colour` to a pixel, mixed with the pixel at `source` if coverage is below CF_COVERED. */
 template <typename Sample>
 __device__ inline void write_pixel(const Job &job, int channels, const Sample *source,
                                    Sample *pixel, uint32_t colour, int coverage)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: what is written of a unit where the regions are rectangles.
+ * Block average of regions that are rectangles without a feather: which bytes of a unit are
+ * written.
  */
 #pragma once
 
@@ -9,11 +10,11 @@
 namespace cf::blockavg
 {
 
-/* The rectangles of samples that other footprints with blocks in the unit add to what is to be
- * written, from the first on, and take from it, from the last on. */
+/* Rectangles of samples, of other regions with blocks in the unit, that are also written by this
+ * unit (rect[0 .. added - 1]), or not (the last `removed` ones). */
 struct Neighbours {
   int added, removed;
-  bool overlaps; /* any of them */
+  bool overlaps; /* another region has blocks in the unit */
   Box rect[kMostRegions];
 
   __device__ void reset()
@@ -34,8 +35,9 @@ __device__ inline Box samples_of_blocks(const Plane &plane, const Footprint &foo
           (short)block_start(footprint.rows, footprint.height, footprint.y, sy, plane.height)};
 }
 
-/* Of footprints in one grid, blocks belong to the first that has them, which fills them for all. Of
- * others, samples belong to the footprint with the larger side, of these to the first. */
+/* Finds the neighbours. With a common grid, a block belongs to the first region that has it in its
+ * footprint, which writes it for all of them. With grids of their own, a sample belongs to the
+ * region with the longest shorter side, then to the first. */
 __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
                                    const Unit &unit, const Plane &plane, Neighbours *found)
 {
@@ -46,7 +48,7 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
     const Box other = boxes[i];
     Footprint footprint;
 
-    if (i == own || !shares(frame.rule, other, unit, &footprint))
+    if (i == own || !overlaps_unit(frame.rule, other, unit, &footprint))
       continue;
     found->overlaps = true;
     if (frame.rule.single && i > own) {
@@ -70,7 +72,7 @@ __device__ inline Extent own_extent(const FusedFrame &, const Box *boxes, int ow
   return extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own]));
 }
 
-/* Bits for the bytes of an item, 16 for a row. */
+/* A bit for each byte of an item, 16 for each row. */
 template <int kRows> struct ItemMask {
   uint64_t word[kRows / 4];
 
@@ -79,7 +81,7 @@ template <int kRows> struct ItemMask {
     return (unsigned)((i < 4 ? word[0] : word[kRows / 4 - 1]) >> 16 * (i & 3)) & 0xffff;
   }
 
-  /* Sets or clears those of an extent that is not empty. */
+  /* Sets or clears the bits of an extent, which must not be empty. */
   __device__ void set(const Extent &extent, bool value)
   {
     const uint64_t line = extent.bits() * 0x0001000100010001ull;
@@ -99,8 +101,8 @@ template <int kRows> struct ItemMask {
   }
 };
 
-/* Writes what the region covers of an item, unless neighbours know better. Rows with the same bytes
- * go together. */
+/* Writes the bytes of an item that belong to the region. Consecutive rows with the same mask are
+ * written together. */
 template <int PixelBytes, int kRows>
 __device__ inline void write_item(const Unit &unit, const Plane &plane, const Item &item,
                                   const uint4 &line, const Extent &own, const Neighbours &found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: what is written of a unit where the regions are ellipses or have a
- * feather. Items that are covered throughout are written by the threads that have them; those at
- * edges, or that another region may claim, are queued, and their samples shared among all threads.
+ * Block average of regions that are ellipses or have a feather: which samples of a unit are
+ * written. Items that are fully covered are written by their threads. Items at edges, and those
+ * that another region may cover too, are queued; their samples are divided among all threads.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace cf::blockavg
 {
 
-/* One shape, and what saves divisions. */
+/* A shape, and reciprocals. */
 struct SoftShape {
   CfShape exact;
   float per_square_x, per_square_y, per_step;
@@ -40,8 +40,8 @@ __device__ inline SoftShape shape_of(const FusedFrame &frame, const Box &box)
   return shape;
 }
 
-/* How much a pixel is covered, if rounding cannot make a difference to cf_shape_coverage, or -1.
- * The pixels that lie farther from the centre both ways are then covered no more. */
+/* The coverage of a luma pixel by fast arithmetic, or -1 if its error might change the result of
+ * cf_shape_coverage(). Pixels farther from the centre along both axes have no larger coverage. */
 __device__ inline int estimate(const CfCoverageRule &rule, const SoftShape &shape, int x, int y)
 {
   if (!rule.ellipse)
@@ -77,7 +77,7 @@ __device__ inline int nearest_luma(int first, int last, int shift, int size, int
   return min(max(centre >> 1, first << shift), min(((last + 1) << shift) - 1, size - 1));
 }
 
-/* The one of the sample that is farthest from it. */
+/* The one of these luma pixels that is farthest from the centre. */
 __device__ inline int farthest_luma(int first, int last, int shift, int size, int centre)
 {
   const int a = nearest_luma(first, first, shift, size, centre);
@@ -86,7 +86,7 @@ __device__ inline int farthest_luma(int first, int last, int shift, int size, in
   return abs(2 * a + 1 - centre) > abs(2 * b + 1 - centre) ? a : b;
 }
 
-/* Of a sample's most covered luma pixel. */
+/* The coverage of a sample: the largest of its luma pixels. */
 __device__ inline int sample_coverage(const FusedFrame &frame, const SoftShape &shape,
                                       const Plane &plane, int x, int y)
 {
@@ -121,19 +121,19 @@ __device__ inline bool contains(const Box &box, int x, int y)
   return x >= box.x0 && x < box.x1 && y >= box.y0 && y < box.y1;
 }
 
-constexpr int kPrepared = 16;
+constexpr int kPrepared = 16; /* other regions whose reach and shape are kept */
 
-/* What the threads of a unit share. */
+/* Shared memory of a unit. */
 struct SoftUnit {
-  bool overlaps; /* any region that shares blocks with it */
+  bool overlaps; /* another region has blocks in the unit */
 
-  /* Regions that may claim samples of it, the first ones prepared. */
+  /* These regions; reach and shape of the first kPrepared. */
   int claims;
   uint8_t region[kMostRegions];
   Box reach[kPrepared];
   SoftShape shape[kPrepared];
 
-  /* Items whose samples are looked at one by one. */
+  /* Items whose samples are tested one by one. */
   int queued;
   struct {
     uint16_t column, y, rows;
@@ -153,7 +153,7 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
   for (int i = (int)threadIdx.x; i < frame.boxes; i += (int)blockDim.x) {
     Footprint footprint;
 
-    if (i == own || !shares(frame.rule, boxes[i], unit, &footprint))
+    if (i == own || !overlaps_unit(frame.rule, boxes[i], unit, &footprint))
       continue;
     const int at = atomicAdd(&soft->claims, 1);
     soft->overlaps = true;
@@ -171,8 +171,8 @@ __device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const 
   return i < kPrepared ? soft.reach[i] : reach_of(frame.rule, plane, boxes[soft.region[i]]);
 }
 
-/* The bytes of an item where all that the region may cover is covered throughout and nobody else's.
- * Otherwise there are none, and the item is queued if it may be covered. */
+/* The bytes of an item that the region may cover, if all of these are fully covered and no other
+ * region may cover them. Else none; the item is then queued, unless its coverage is 0. */
 template <int PixelBytes>
 __device__ inline Extent own_extent(const FusedFrame &frame, const Box *boxes, int own,
                                     const Unit &unit, const Plane &plane, const Item &item,
@@ -213,10 +213,10 @@ __device__ inline void write_item(const Unit &, const Plane &plane, const Item &
   write_extent<kRows>(plane, item, line, own);
 }
 
-/* Whether a sample belongs to another region. */
-__device__ inline bool is_lost(const FusedFrame &frame, const Box *boxes, int own,
-                               const SoftShape &shape, const Plane &plane, int x, int y,
-                               int coverage, const SoftUnit &soft)
+/* Whether a sample belongs to another region than `own`. */
+__device__ inline bool belongs_to_other(const FusedFrame &frame, const Box *boxes, int own,
+                                        const SoftShape &shape, const Plane &plane, int x, int y,
+                                        int coverage, const SoftUnit &soft)
 {
 #pragma unroll 1
   for (int i = 0; i < soft.claims; i++) {
@@ -233,7 +233,7 @@ __device__ inline bool is_lost(const FusedFrame &frame, const Box *boxes, int ow
   return false;
 }
 
-/* The samples of queued items; all threads together. */
+/* Writes the samples of queued items; by all threads of the CTA. */
 template <int C, int kRows, typename Sample>
 __device__ inline void write_queued(const FusedFrame &frame, const Box *boxes, int own,
                                     const Unit &unit, const Plane &plane, const uint32_t *colours,
@@ -252,7 +252,7 @@ __device__ inline void write_queued(const FusedFrame &frame, const Box *boxes, i
     if (row >= item.rows || x < unit.x0 || x >= unit.x1)
       continue;
     const int coverage = sample_coverage(frame, shape, plane, x, y);
-    if (coverage == 0 || is_lost(frame, boxes, own, shape, plane, x, y, coverage, soft))
+    if (coverage == 0 || belongs_to_other(frame, boxes, own, shape, plane, x, y, coverage, soft))
       continue;
     const int block = quotient((y << plane.shift_y) - unit.y, per_height) * unit.blocks +
                       unit_block(unit, plane, x);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: what a thread computes of 16-byte columns: sums over rows, kept apart for each
- * sample, or folded to one sum a channel where the column lies within one block.
+ * Block average: a thread's sums of a 16-byte column over rows, one for each sample or, `Folded`,
+ * one for each channel, where the column lies within one block.
  *
- * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
- * from there, and finish() sums to a colour in the memory order of a pixel; common() are the bits
- * that all prepared bytes have set, where the kind cares.
+ * Each class has: prepare() and add() for a row, store() to shared memory, load() of one sample's
+ * sum from there, and finish(), from a block's sums to its colour as a pixel in memory. common()
+ * are the bits that are set in all prepared words, for classes that need it.
  */
 #pragma once
 
@@ -14,7 +14,8 @@
 namespace cf::blockavg
 {
 
-/* cf_grid_start() of plan/mosaic.h in 32 bits, which pictures and regions here do not exceed. */
+/* cf_grid_start() of plan/mosaic.h in 32 bits, which are enough for the pictures and regions here.
+ */
 __device__ inline int block_start(int block, int size, int origin, int shift, int limit)
 {
   const int start = (block * size + origin + (1 << shift) - 1) >> shift;
@@ -51,7 +52,7 @@ __device__ inline uint32_t gather_channel(const uint4 &v, int k)
   return __byte_perm(__byte_perm(v.x, v.y, pick), __byte_perm(v.z, v.w, pick), 0x5410);
 }
 
-/* What all means share: as many sums as are kept apart, each in a word of its own. */
+/* The base of all classes: `Words` sums, each in a word. */
 template <int Words> struct Sums {
   static constexpr int kWords = Words;
   static constexpr bool kWeighted = false;
@@ -87,7 +88,7 @@ template <int Words> struct Sums {
   }
 };
 
-/* Two samples share a word where they are kept apart. */
+/* Means of bytes. Not folded, a word has two 16-bit sums. */
 template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
   static constexpr int kSampleBytes = 1;
   using Sums<Folded ? C : 8>::sum;
@@ -136,6 +137,7 @@ template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
   }
 };
 
+/* Means of 16-bit samples. */
 template <int C, bool Folded> struct MeanWords : Sums<Folded ? C : 8> {
   static constexpr int kSampleBytes = 2;
   using Sums<Folded ? C : 8>::sum;
@@ -166,7 +168,7 @@ template <int C, bool Folded> struct MeanWords : Sums<Folded ? C : 8> {
   }
 };
 
-/* Colours weighted by alpha; four 8-bit channels, alpha first or last. */
+/* Means of colours weighted by alpha, of four 8-bit channels, alpha first or last. */
 template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
   static constexpr int kSampleBytes = 1;
   static constexpr bool kWeighted = true;
@@ -205,7 +207,7 @@ template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
   }
 };
 
-/* Plain sums of pixels with alpha, which also tell whether all of them are opaque. */
+/* Plain sums of pixels with alpha; common() tells whether all of them are opaque. */
 struct MeanOpaque : MeanBytes<4, false> {
   uint32_t set = ~0u;
 

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Block average of regions in one launch: the choice of kernel, the cooperative launch, and its
+ * fallback.
+ */
 #include "cuda/blockavg/regions_fused.h"
 
 #include <stdlib.h>
@@ -42,20 +46,21 @@ template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format)
 struct FusedRegions {
   CfDevice *device;
   CfVideo video;
-  bool cooperates; /* the GPU launches grids whose CTAs can wait for each other */
+  bool cooperates; /* the GPU supports cooperative launches, and none has been too large yet */
 
   FusedKernel kernel;
-  int resident;         /* CTAs of the kernel that the GPU runs at once; 0: not asked yet */
-  int resident_threads; /* of so many threads */
-  FusedFrame frame;     /* but for pictures */
+  int resident;         /* CTAs of the kernel that are resident at once; 0: not asked yet */
+  int resident_threads; /* threads of these CTAs */
+  FusedFrame frame;     /* without pictures */
   RegionPlan list;
-  bool soft; /* ellipses, or with a feather */
+  bool soft; /* shapes are ellipses, or have a feather */
 };
 
 namespace
 {
 
-/* Of a CTA. Samples that are looked at one by one want more than there are items. */
+/* Threads of a CTA: one for each item; of soft shapes at least kUnitItems, which divide the samples
+ * of queued items. */
 int threads(const FusedRegions *self)
 {
   const int items = (self->list.items + 31) / 32 * 32;
@@ -63,7 +68,7 @@ int threads(const FusedRegions *self)
   return self->soft ? larger(items, kUnitItems) : items;
 }
 
-/* Whether all CTAs are on the GPU at once, and so can wait for each other. */
+/* Whether all CTAs of the plan are resident at once, as a grid barrier needs it. */
 bool are_resident(FusedRegions *self)
 {
   const int size = threads(self);
@@ -161,7 +166,7 @@ bool run_fused(FusedRegions *self, const CfJob *job, bool *served, CfStatus *sta
     return true;
   set_pictures(&self->frame.job, job);
 
-  /* Occupancy counts a whole GPU; with MPS a process may have less. */
+  /* The occupancy is that of a whole GPU; with MPS a process may have a part of it. */
   const cudaError_t result = launch(self, waits, (cudaStream_t)job->stream);
   *served = result != cudaErrorCooperativeLaunchTooLarge;
   self->cooperates = self->cooperates && *served;

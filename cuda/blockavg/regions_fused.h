@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of up to 256 regions in one launch: averages only, blocks of up to 8192 luma
- * pixels, pictures of 1, 2 or 4 channels a plane whose rows start at multiples of 16 bytes. Other
- * lists are for general.h.
+ * Block average of up to 256 regions in one launch: averages only, in blocks of up to 8192 luma
+ * pixels, of planes of 1, 2 or 4 channels whose rows are aligned to 16 bytes. All other lists are
+ * for general.h.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ extern "C" {
 namespace cf::blockavg
 {
 
-/* Used by one caller at a time. */
+/* Not for use by several threads at once. */
 struct FusedRegions;
 
 /* NULL on failure. `device` is borrowed. */
@@ -25,12 +25,13 @@ FusedRegions *open_fused(CfDevice *device, const CfVideo *video, CfStatus *statu
 /* NULL is allowed. */
 void close_fused(FusedRegions *self);
 
-/* Prepares for a list of regions; false where the list, the format or the GPU is not of the kind.
- * Allocates nothing. */
+/* Prepares for a list of regions; false if list, format or GPU are not supported. Allocates
+ * nothing. */
 bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions);
 
-/* Enqueues a job for the list that was planned last. Not `served`, and the job is as it was, where
- * the GPU turns out to have no room for CTAs that wait for each other, as it may with MPS. */
+/* Enqueues a job for the list that was planned last. `*served` is false, and nothing has been
+ * enqueued but the copy of an out-of-place job, if the CTAs do not fit the GPU together, as may
+ * happen with MPS. */
 bool run_fused(FusedRegions *self, const CfJob *job, bool *served, CfStatus *status);
 
 } // namespace cf::blockavg

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions in one launch: the kernel. A CTA takes a unit (regions_plan.h).
+ * Block average of regions in one launch: the kernel. Each CTA averages a unit (regions_plan.h).
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 namespace cf::blockavg
 {
 
+/* Averages unit `index` of region `own` in a plane. `level` is 0 for plane 0, else 1. */
 template <template <int, bool> class Kind, int C, bool Soft>
 __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, int own,
                                     const Plane &plane, int level, int index, uint32_t *sums,
@@ -26,7 +27,8 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
   const UnitShape cut = cut_in_plane<C, kPixelBytes>(frame, footprint, plane, level);
   const Unit unit = locate_unit<C, kPixelBytes>(footprint, cut, plane, index);
 
-  /* Single pixels of formats with alpha are what they were; others may lose unused bits. */
+  /* Blocks of one pixel with alpha are not changed; without alpha, 16-bit samples may lose bits
+   * that are no part of the code. */
   if (unit.rows <= 0 || (frame.job.alpha >= 0 && footprint.width == 1 && footprint.height == 1)) {
     if (frame.needs_grid_barrier)
       cooperative_groups::this_grid().barrier_arrive();
@@ -39,21 +41,21 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
     sums[i] = 0;
 
   const Item item = locate_item<kPixelBytes, kRows>(unit, plane, (int)threadIdx.x);
-  const bool has = (int)threadIdx.x < unit.columns * unit.groups * unit.rows;
+  const bool has_item = (int)threadIdx.x < unit.columns * unit.groups * unit.rows;
   uint4 v[kRows];
 
-  if (has)
+  if (has_item)
     load_item<kPixelBytes, kRows>(plane, item, v);
-  __syncthreads();
+  __syncthreads(); /* sums are 0, `shared` is reset */
   if (frame.overlaps)
     find_others(frame, boxes, own, unit, plane, shared);
-  if (has) {
+  if (has_item) {
 #pragma unroll
     for (int k = 0; k < kRows; k++)
       v[k] = Sums::prepare(v[k], frame.job);
     add_item<Sums, C, kPixelBytes, kRows>(frame.job, unit, plane, item, v, sums);
   }
-  __syncthreads();
+  __syncthreads(); /* sums and neighbours are complete */
   const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   cooperative_groups::grid_group::arrival_token all_have_read = {};
 
@@ -61,12 +63,12 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
     all_have_read = grid.barrier_arrive();
   finish_blocks<Sums, C>(frame.job, unit, plane, sums);
   Extent extent = {};
-  if (has)
+  if (has_item)
     extent = own_extent<kPixelBytes>(frame, boxes, own, unit, plane, item, shared);
   if (frame.needs_grid_barrier && shared->overlaps)
     grid.barrier_wait(static_cast<decltype(all_have_read) &&>(all_have_read));
-  __syncthreads();
-  if (has)
+  __syncthreads(); /* colours and the queue are complete */
+  if (has_item)
     write_item<kPixelBytes, kRows>(unit, plane, item,
                                    colours_of_item<C, kPixelBytes>(unit, plane, item, sums), extent,
                                    *shared);
@@ -74,57 +76,58 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
     write_queued<C, kRows, Sample>(frame, boxes, own, unit, plane, sums, *shared);
 }
 
-/* The region, plane and number of a unit. */
-struct Place {
+/* The unit of a CTA: its region, plane, and number among the units of these. */
+struct UnitIndex {
   int region, plane, unit;
 };
 
-/* Where every region has the same number of CTAs. */
-__device__ inline Place place_of_cta(const FusedFrame &frame)
+/* Without exact_offsets: blockIdx.y is the region, and every region has the same number of CTAs. */
+__device__ inline UnitIndex unit_of_grid(const FusedFrame &frame)
 {
-  Place place = {(int)blockIdx.y, 0, (int)blockIdx.x};
+  UnitIndex at = {(int)blockIdx.y, 0, (int)blockIdx.x};
 
-  if (place.unit >= frame.units[0]) {
-    place.unit -= frame.units[0];
-    for (place.plane = 1; place.unit >= frame.units[1]; place.plane++)
-      place.unit -= frame.units[1];
+  if (at.unit >= frame.units[0]) {
+    at.unit -= frame.units[0];
+    for (at.plane = 1; at.unit >= frame.units[1]; at.plane++)
+      at.unit -= frame.units[1];
   }
-  return place;
+  return at;
 }
 
-/* Where they have as many as they have units. Channels = 1 as in average_blocks. */
+/* With exact_offsets: `starts` are the numbers of each region's first CTA, and a region has as many
+ * CTAs as units. Channels = 1 as in average_blocks(). */
 template <int Channels, int SampleBytes>
-__device__ inline Place place_of_unit(const FusedFrame &frame, const Box *boxes,
-                                      const uint16_t *starts)
+__device__ inline UnitIndex unit_of_offsets(const FusedFrame &frame, const Box *boxes,
+                                            const uint16_t *starts)
 {
-  Place place = {0, 0, (int)blockIdx.x};
+  UnitIndex at = {0, 0, (int)blockIdx.x};
 
 #pragma unroll 1
   for (int step = kMostRegions / 2; step > 0; step /= 2) {
-    if (place.region + step < frame.boxes && starts[place.region + step] <= (int)blockIdx.x)
-      place.region += step;
+    if (at.region + step < frame.boxes && starts[at.region + step] <= (int)blockIdx.x)
+      at.region += step;
   }
-  place.unit -= starts[place.region];
+  at.unit -= starts[at.region];
   if (Channels == 1 && frame.job.planes > 1) {
-    const Footprint footprint = footprint_of(&frame.rule, &boxes[place.region]);
+    const Footprint footprint = footprint_of(&frame.rule, &boxes[at.region]);
     const UnitShape first = cut_in_plane<1, SampleBytes>(frame, footprint, frame.job.plane[0], 0);
     int units = units_of(&footprint, &first);
 
-    if (place.unit >= units) {
-      place.unit -= units;
+    if (at.unit >= units) {
+      at.unit -= units;
       const UnitShape second =
           frame.job.plane[1].channels == 2
               ? cut_in_plane<2, 2 * SampleBytes>(frame, footprint, frame.job.plane[1], 1)
               : cut_in_plane<1, SampleBytes>(frame, footprint, frame.job.plane[1], 1);
       units = units_of(&footprint, &second);
-      for (place.plane = 1; place.unit >= units; place.plane++)
-        place.unit -= units;
+      for (at.plane = 1; at.unit >= units; at.plane++)
+        at.unit -= units;
     }
   }
-  return place;
+  return at;
 }
 
-/* Units, regions. Channels = 1 as in average_blocks. */
+/* Channels = 1 as in average_blocks(). */
 template <template <int, bool> class Kind, int Channels, bool Soft>
 __global__ void __launch_bounds__(Soft            ? kMostItems
                                   : Channels == 4 ? 896
@@ -133,22 +136,22 @@ __global__ void __launch_bounds__(Soft            ? kMostItems
 {
   __shared__ uint32_t sums[kUnitItems * (Channels > 1 ? Channels : 2)];
   __shared__ std::conditional_t<Soft, SoftUnit, Neighbours> shared;
-  const Place place =
+  const UnitIndex at =
       frame.exact_offsets
-          ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)
-          : place_of_cta(frame);
-  const Plane &plane = frame.job.plane[place.plane];
+          ? unit_of_offsets<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)
+          : unit_of_grid(frame);
+  const Plane &plane = frame.job.plane[at.plane];
 
   if constexpr (Channels > 1) {
-    average_unit<Kind, Channels, Soft>(frame, list.box, place.region, plane, place.plane > 0,
-                                       place.unit, sums, &shared);
+    average_unit<Kind, Channels, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit,
+                                       sums, &shared);
   } else {
     if (plane.channels == 2)
-      average_unit<Kind, 2, Soft>(frame, list.box, place.region, plane, place.plane > 0, place.unit,
-                                  sums, &shared);
+      average_unit<Kind, 2, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit, sums,
+                                  &shared);
     else
-      average_unit<Kind, 1, Soft>(frame, list.box, place.region, plane, place.plane > 0, place.unit,
-                                  sums, &shared);
+      average_unit<Kind, 1, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit, sums,
+                                  &shared);
   }
 }
 

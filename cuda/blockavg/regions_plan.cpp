@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Block average of regions in one launch: makes the plan on the host.
+ */
 #include "cuda/blockavg/regions_plan.h"
 
 namespace cf::blockavg
@@ -7,10 +10,11 @@ namespace cf::blockavg
 namespace
 {
 
-/* Quotients of larger numbers would not be exact on the GPU. */
+/* Of a picture: floor_quotient() of larger numbers would not be exact on the GPU. */
 constexpr int kLargestSide = 24576;
 
-/* The picture is divided into so many cells to find regions that share blocks. */
+/* The picture is divided into at most this many cells, to find regions that may have blocks in
+ * common. A row of cells is a word of bits. */
 constexpr int kCellColumns = 64, kCellRows = 128;
 
 FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
@@ -39,19 +43,19 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
   return rule;
 }
 
-/* The largest square blocks that count as whole. */
+/* The largest square blocks, of blocks_across. */
 constexpr int kMostSize = 90;
 
-static_assert(kMostSize * kMostSize <= kWholePixels, "as others");
+static_assert(kMostSize * kMostSize <= kWholePixels, "the limit of all blocks");
 
-/* The largest regions there could be: with blocks of the same size for all, or with square ones of
- * each size from 1 on, if any (else 0). */
+/* By size of blocks, the largest width and height of a region, 0 if there is none. Index 0 is for
+ * blocks of the same size in all regions, the others are for square blocks of that size. */
 struct Largest {
   int width[kMostSize + 1], height[kMostSize + 1];
 };
 
-/* Boxes that touch the picture. Where only the part in the picture matters, coordinates are cut;
- * else it is false where they do not fit. */
+/* Lists the boxes of regions that touch the picture. Coordinates that do not fit a short are
+ * clipped to the picture if nothing depends on the part outside; else it returns false. */
 bool pack_boxes(RegionPlan *list, const CfRegions *regions, Largest *largest)
 {
   const FootprintRule rule = list->rule;
@@ -85,7 +89,7 @@ bool pack_boxes(RegionPlan *list, const CfRegions *regions, Largest *largest)
   return true;
 }
 
-/* The most blocks that a region of such a size may have. */
+/* A footprint as large as any of the regions with this size of blocks. */
 Footprint largest_footprint(const FootprintRule *rule, int size, const Largest *largest)
 {
   const int width = smaller(largest->width[size] + 2 * rule->reach, rule->picture_width);
@@ -112,18 +116,18 @@ int cell_at(int pixel, int length, int shift)
   return smaller(larger(pixel, 0), length - 1) >> shift;
 }
 
-/* Whether any regions may share blocks: those with a feather and a block around them that touch the
- * same cell. */
-bool may_meet(const RegionPlan *list)
+/* Whether two regions may have blocks in common: whether they touch the same cell when enlarged by
+ * the feather and a block. */
+bool may_overlap(const RegionPlan *list)
 {
   const FootprintRule rule = list->rule;
   const int margin_x = rule.reach + (rule.width > 0 ? rule.width : kMostSize);
   const int margin_y = rule.reach + (rule.width > 0 ? rule.height : kMostSize);
   const int shift_x = cell_shift(rule.picture_width, kCellColumns);
   const int shift_y = cell_shift(rule.picture_height, kCellRows);
-  uint64_t taken[kCellRows] = {}, met = 0;
+  uint64_t marked[kCellRows] = {}, twice = 0;
 
-  for (int i = 0; i < list->boxes && !met; i++) {
+  for (int i = 0; i < list->boxes && !twice; i++) {
     const Box box = list->list.box[i];
     const int x0 = cell_at(box.x0 - margin_x, rule.picture_width, shift_x);
     const int x1 = cell_at(box.x1 - 1 + margin_x, rule.picture_width, shift_x);
@@ -132,49 +136,50 @@ bool may_meet(const RegionPlan *list)
     const uint64_t columns = ~0ull >> (kCellColumns - 1 - x1 + x0) << x0;
 
     for (int row = y0; row <= y1; row++) {
-      met |= taken[row] & columns;
-      taken[row] |= columns;
+      twice |= marked[row] & columns;
+      marked[row] |= columns;
     }
   }
-  return met;
+  return twice;
 }
 
-/* A plane, or several alike. */
-struct Level {
+/* Plane 0, or all other planes, which have the same layout. `bytes`: of a pixel. */
+struct PlaneLayout {
   int planes, channels, bytes, shift_x, shift_y;
 };
 
-Level level_of(const CfFormatInfo *format, int k)
+PlaneLayout layout_of(const CfFormatInfo *format, int k)
 {
-  const CfPlaneFormat *layout = &format->plane[k];
+  const CfPlaneFormat *format_plane = &format->plane[k];
 
-  return {k > 0 ? format->planes - 1 : 1, layout->channels,
-          layout->channels * cf_sample_bytes(format), layout->subsampling_x, layout->subsampling_y};
+  return {k > 0 ? format->planes - 1 : 1, format_plane->channels,
+          format_plane->channels * cf_sample_bytes(format), format_plane->subsampling_x,
+          format_plane->subsampling_y};
 }
 
-UnitShape cut_patch(const RegionPlan *list, const Level &level, const Footprint *footprint,
-                    bool aligned)
+UnitShape shape_units(const RegionPlan *list, const PlaneLayout &layout, const Footprint *footprint,
+                      bool aligned)
 {
   return unit_shape_of(footprint, list->unit_items,
-                       item_rows_of(footprint->height, level.shift_y, level.channels), level.bytes,
-                       level.shift_x, aligned);
+                       item_rows_of(footprint->height, layout.shift_y, layout.channels),
+                       layout.bytes, layout.shift_x, aligned);
 }
 
-/* Makes room for the units of a footprint that is as large as any with blocks of this size. */
-void reserve_units(RegionPlan *list, int k, const Level &level, const Footprint *footprint)
+/* Raises units[k] and `items` to those of a footprint, the largest with its size of blocks. */
+void reserve_units(RegionPlan *list, int k, const PlaneLayout &layout, const Footprint *footprint)
 {
   const bool aligned =
-      list->rule.single && is_column_aligned(footprint, level.bytes, level.shift_x);
-  const UnitShape cut = cut_patch(list, level, footprint, aligned);
-  const int groups = item_rows_of(footprint->height, level.shift_y, level.channels);
+      list->rule.single && is_column_aligned(footprint, layout.bytes, layout.shift_x);
+  const UnitShape cut = shape_units(list, layout, footprint, aligned);
+  const int groups = item_rows_of(footprint->height, layout.shift_y, layout.channels);
   const int columns =
-      columns_touched(cut.across * footprint->width, level.bytes, level.shift_x, aligned);
+      columns_touched(cut.across * footprint->width, layout.bytes, layout.shift_x, aligned);
   const int items = columns * groups * cut.down;
 
   list->cut[k] = cut;
   list->units[k] = larger(list->units[k], units_of(footprint, &cut));
-  /* Smaller footprints with as large blocks may have more rows in a unit, unless the cut is theirs.
-   */
+  /* A smaller footprint with blocks of this size may have more rows of blocks in a unit, unless all
+   * have the same unit shape. */
   list->items =
       larger(list->items, list->rule.width > 0 || columns * groups > list->unit_items
                               ? items
@@ -192,7 +197,7 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
   if (regions->count > kMostRegions || video->width > kLargestSide || video->height > kLargestSide)
     return false;
   list->rule = make_rule(video, params, regions);
-  /* Boxes have no room for what they are parts of. */
+  /* CfRegions.whole: a Box cannot say of which region it is a part. */
   if (regions->whole && !list->rule.single)
     return false;
   const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
@@ -200,7 +205,7 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
   list->units[0] = list->units[1] = list->items = 0;
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
-  list->overlaps = list->boxes > 1 && may_meet(list);
+  list->overlaps = list->boxes > 1 && may_overlap(list);
   list->needs_grid_barrier = list->needs_grid_barrier && list->overlaps;
   list->unit_items =
       soft && !list->needs_grid_barrier && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
@@ -209,7 +214,7 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
       continue;
     const Footprint footprint = largest_footprint(&list->rule, size, &largest);
     for (int k = 0; k < 2 && k < format->planes; k++)
-      reserve_units(list, k, level_of(format, k), &footprint);
+      reserve_units(list, k, layout_of(format, k), &footprint);
   }
   list->ctas = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
   list->exact_offsets = false;
@@ -227,13 +232,13 @@ bool count_units(RegionPlan *list, const CfVideo *video)
 
     list->list.start[i] = (uint16_t)list->ctas;
     for (int k = 0; k < 2 && k < format->planes; k++) {
-      const Level level = level_of(format, k);
+      const PlaneLayout layout = layout_of(format, k);
       const UnitShape cut =
           list->rule.width > 0
               ? list->cut[k]
-              : cut_patch(list, level, &footprint,
-                          is_column_aligned(&footprint, level.bytes, level.shift_x));
-      list->ctas += units_of(&footprint, &cut) * level.planes;
+              : shape_units(list, layout, &footprint,
+                            is_column_aligned(&footprint, layout.bytes, layout.shift_x));
+      list->ctas += units_of(&footprint, &cut) * layout.planes;
     }
     if (list->ctas > kMostCtas)
       return false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions in one launch: the plan, which travels with the launch, and how regions
- * are cut into units. A footprint is the blocks that a region may cover. A unit is some whole
- * blocks of a footprint in one plane, for one CTA; an item is a thread's part of a unit: a column
- * of 16 bytes in some rows of a row of blocks.
+ * Block average of regions in one launch: the plan of a launch, which is part of the kernel's
+ * parameters, and the division of regions into units. A *footprint* is the blocks that a region
+ * may cover. A *unit* is some whole blocks of a footprint in one plane: the work of a CTA. An
+ * *item* is a thread's part of a unit: a column of 16 bytes, in some rows of one row of blocks.
  *
- * Lists change with every frame where a detector makes them, and the GPU idles meanwhile. So the
- * host only finds out how many units the largest region has, which all others get too; each CTA
- * works out its own unit, and ends at once where a region has fewer.
+ * If a detector makes the list, it changes with every frame, and the GPU is idle while the host
+ * plans. So the host only computes how many units the largest region may have, and launches as many
+ * CTAs for every region. Each CTA finds its own unit, and ends at once if there is none.
  */
 #pragma once
 
@@ -28,69 +28,69 @@ namespace cf::blockavg
 
 constexpr int kMostRegions = 256; /* of a launch */
 
-/* Luma pixels, also beside the picture. */
+/* A rectangle of luma pixels, which may lie outside the picture. */
 struct alignas(8) Box {
   short x0, y0, x1, y1;
 };
 
-/* What regions of a list have in common. */
+/* The parameters of a list from which footprints follow. */
 struct FootprintRule {
   int picture_width, picture_height;
-  int reach;          /* of the feather */
-  int mask_x, mask_y; /* clear the lowest bits where any plane is subsampled */
-  int width, height;  /* of blocks in luma pixels; 0: blocks_across tells */
+  int reach;          /* of the feather, luma pixels beyond the box */
+  int mask_x, mask_y; /* round coordinates down to multiples of the largest subsampling */
+  int width, height;  /* of blocks in luma pixels; 0: by blocks_across */
   int blocks_across;
-  bool single;   /* blocks of one grid, the picture's */
-  bool anchored; /* grids start where regions do */
-  bool field;    /* as in CfRegions */
+  bool single;   /* all blocks are of one grid, the picture's */
+  bool anchored; /* each region's grid starts at its box */
+  bool field;    /* CfRegions.field */
 };
 
 /* All in luma pixels. */
 struct Footprint {
-  int x, y;          /* where its first block starts */
+  int x, y;          /* start of the first block */
   int width, height; /* of a block */
-  int columns, rows; /* of blocks; 0 outside the picture */
+  int columns, rows; /* blocks; rows is 0 if the region is outside the picture */
 };
 
-/* The blocks of a unit. */
+/* The largest units of a footprint, in blocks. */
 struct UnitShape {
   int across, down;
 };
 
-/* What the CTAs of a launch know of its list. */
+/* The kernel's view of a plan. */
 struct UnitPlan {
   FootprintRule rule;
   int boxes;
-  int units[2];            /* most of a region in the first plane, and in each other */
-  UnitShape cut[2];        /* in these planes, where all blocks have one size */
-  int unit_items;          /* of a unit: aimed at */
-  bool exact_offsets;      /* as many CTAs as each region has units; else units for each */
-  bool overlaps;           /* any two may share blocks, */
-  bool needs_grid_barrier; /* and it is not clear whose blocks these are */
+  int units[2];            /* most units of a region: in plane 0, and in each other plane */
+  UnitShape cut[2];        /* the same for all regions if all blocks have one size */
+  int unit_items;          /* items that a unit should not exceed */
+  bool exact_offsets;      /* each region has as many CTAs as units; else units[] for each */
+  bool overlaps;           /* two regions may have blocks in common */
+  bool needs_grid_barrier; /* and both may have to read, and write, parts of these blocks */
 };
 
-/* The list of regions, which travels with the launch. */
+/* The list of regions: a parameter of the kernel. */
 struct BoxList {
   Box box[kMostRegions];
-  uint16_t start[kMostRegions]; /* the first unit of each, with exact_offsets */
+  uint16_t start[kMostRegions]; /* with exact_offsets, the first unit of each region */
 };
 
 struct RegionPlan : UnitPlan {
   BoxList list;
-  int items; /* most of a unit */
+  int items; /* most items of a unit */
   int ctas;
 };
 
-/* Prepares for a list in a format of 1, 2 or 4 channels a plane, whose rows start at multiples of
- * 16 bytes. False where blocks are large, or the list is too long. */
+/* Plans a list for a format of 1, 2 or 4 channels in each plane, whose rows are aligned to 16
+ * bytes. False if blocks are too large or the list is too long. */
 bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgParams *params,
                       const CfRegions *regions);
 
-/* Counts the units of each region, which takes longer, but leaves no CTAs without work.
- * False if there are too many. */
+/* Changes a plan to exact_offsets, which takes longer but launches no CTAs without a unit. False if
+ * there are too many units. */
 bool count_units(RegionPlan *list, const CfVideo *video);
 
-/* Both may be negative, and are below 2^16; rounds down. */
+/* a / b rounded down; b > 0, and both are below 2^16 in magnitude. */
 CF_SHARED int floor_quotient(int a, int b)
 {
 #ifdef __CUDA_ARCH__
@@ -100,18 +100,20 @@ CF_SHARED int floor_quotient(int a, int b)
 #endif
 }
 
+/* a / b rounded up, with the same limits. */
 CF_SHARED int quotient_up(int a, int b)
 {
   return floor_quotient(a + b - 1, b);
 }
 
+/* The shorter side of a region, in pixels of the frame. */
 CF_SHARED int box_side(const FootprintRule *rule, const Box *box)
 {
   return smaller(box->x1 - box->x0, (box->y1 - box->y0) << (rule->field ? 1 : 0));
 }
 
-/* The blocks are those of all planes: chroma samples may belong to one before those of their luma
- * pixels. */
+/* The footprint has the blocks of all planes: a chroma sample may belong to a block before those of
+ * its luma pixels. */
 CF_SHARED Footprint footprint_of(const FootprintRule *rule, const Box *box)
 {
   const int x0 = larger(box->x0 - rule->reach, 0) & rule->mask_x;
@@ -136,14 +138,14 @@ CF_SHARED Footprint footprint_of(const FootprintRule *rule, const Box *box)
   return footprint;
 }
 
-/* Most columns of 16 bytes that so many luma pixels may touch, from one on that starts at a column
- * if `aligned`. `bytes` of a pixel. */
+/* The most columns of 16 bytes that `pixels` luma pixels may touch; with `aligned` the first starts
+ * at a column. `bytes`: of a pixel of the plane. */
 CF_SHARED int columns_touched(int pixels, int bytes, int shift_x, bool aligned)
 {
   return (((pixels + (1 << shift_x) - 1) >> shift_x) * bytes + (aligned ? 15 : 31 - bytes)) >> 4;
 }
 
-/* Rows of items that a block has. */
+/* Items of a block along a column: rows of the plane over kItemRows. */
 CF_SHARED int item_rows_of(int height, int shift_y, int channels)
 {
   const int shift = shift_y + (channels == 4 ? 3 : 2);
@@ -156,7 +158,8 @@ CF_SHARED bool is_column_aligned(const Footprint *footprint, int bytes, int shif
   return ((footprint->x | footprint->width) & ((16 / bytes << shift_x) - 1)) == 0;
 }
 
-/* `items` is what a unit may have, unless one block has more. */
+/* The shape of units with at most `items` items, unless a single block has more. `groups` is
+ * item_rows_of(). Units are about equally large. */
 CF_SHARED UnitShape unit_shape_of(const Footprint *footprint, int items, int groups, int bytes,
                                   int shift_x, bool aligned)
 {
@@ -173,12 +176,13 @@ CF_SHARED UnitShape unit_shape_of(const Footprint *footprint, int items, int gro
           quotient_up(footprint->rows, larger(down_parts, 1))};
 }
 
-/* Units side by side. */
+/* Units of a footprint side by side. */
 CF_SHARED int units_across(const Footprint *footprint, const UnitShape *cut)
 {
   return footprint->columns <= cut->across ? 1 : quotient_up(footprint->columns, cut->across);
 }
 
+/* Units of a footprint. */
 CF_SHARED int units_of(const Footprint *footprint, const UnitShape *cut)
 {
   return footprint->rows == 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: numbers chosen by measurement, on one H200 (sm_90, 132 SMs); other GPUs take the
- * same. docs/engineering/ has the experiments.
+ * Block average: numbers tuned on an NVIDIA H200 (sm_90, 132 SMs), for all GPUs. docs/engineering/
+ * has the experiments.
  */
 #pragma once
 
@@ -15,24 +15,25 @@ constexpr int kResident = 4;      /* CTAs on an SM */
 constexpr int kTileBlocks = 2048; /* most blocks side by side in a tile */
 constexpr int kWholeRows = 128;   /* luma rows; taller blocks give too few tiles to fill a GPU */
 
-/* Loads in flight of a thread. More spill registers, fewer leave too little memory traffic. */
+/* Loads in flight per thread. More would spill registers, fewer would not saturate memory. */
 template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
 
 /* --- regions in one launch (regions_fused_kernel.cuh) --- */
 
-/* Rows of a thread's item. More rows need fewer registers for all, fewer are sooner done. */
-template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4; /* item_rows_of */
+/* Rows of a thread's item (item_rows_of() has them too). With more rows, fewer threads and so fewer
+ * registers are needed in all; with fewer rows, a CTA ends sooner. */
+template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4;
 
-constexpr int kUnitItems = 256;    /* most items of a unit, and most blocks of one, */
-constexpr int kMostItems = 768;    /* but where a single block has more items */
-constexpr int kWholePixels = 8192; /* luma pixels; larger blocks are for general.h */
-constexpr int kFewShapes = 16;     /* up to so many, units of such samples are smaller: */
-constexpr int kFewItems = 64;      /* of so many items, for as many threads */
-constexpr int kMostCtas = 8192;    /* those that end at once cost little, but not nothing */
+constexpr int kUnitItems = 256;    /* most items of a unit of several blocks, and most blocks */
+constexpr int kMostItems = 768;    /* most items of a unit that is a single block */
+constexpr int kWholePixels = 8192; /* luma pixels of a block; larger ones are for general.h */
+constexpr int kFewShapes = 16;     /* up to this many soft shapes, a unit has only */
+constexpr int kFewItems = 64;      /* this many items, for kUnitItems threads */
+constexpr int kMostCtas = 8192;    /* of a launch, those that end at once included */
 
-/* --- anything (general.h) --- */
+/* --- any regions and blocks (general.h) --- */
 
-constexpr int kSlicePixels = 4096; /* luma pixels that a warp sums up, or one row of a wide block */
-constexpr int kLanePixels = 32;    /* of smaller blocks, that a lane may have to itself */
+constexpr int kSlicePixels = 4096; /* luma pixels of a slice, unless one row of a block has more */
+constexpr int kLanePixels = 32;    /* luma pixels of a block for each lane that sums it */
 
 } // namespace cf::blockavg

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: where a unit lies, which a CTA takes, and its items, of which
- * each thread has one. A thread keeps its item in registers: sums meet in shared memory, and the
- * same thread writes the colours over the same bytes.
+ * Block average of regions: the unit of a CTA, and the item of each of its threads. A thread keeps
+ * the bytes of its item in registers, adds them to the sums of the unit's blocks in shared memory,
+ * and later writes the colours over the same bytes.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ extern "C" {
 namespace cf::blockavg
 {
 
+/* The kernel's parameter, beside the BoxList. */
 struct FusedFrame : UnitPlan {
   Job job;
   CfCoverageRule coverage;
@@ -23,25 +24,25 @@ struct FusedFrame : UnitPlan {
 
 /* Some whole blocks of a footprint in one plane; the same for all threads. */
 struct Unit {
-  int x, y;                                 /* luma pixel where its first block starts */
-  int width, height;                        /* of a block in luma pixels */
-  int blocks, rows;                         /* of blocks: side by side, and of those */
-  int x0, x1;                               /* samples */
-  int column0, columns;                     /* of 16 bytes */
-  int groups;                               /* of items in a row of blocks */
-  float per_width, per_columns, per_groups; /* reciprocals */
+  int x, y;                                 /* start of the first block, in luma pixels */
+  int width, height;                        /* of a block, in luma pixels */
+  int blocks, rows;                         /* blocks side by side, and rows of these */
+  int x0, x1;                               /* columns of samples */
+  int column0, columns;                     /* columns of 16 bytes */
+  int groups;                               /* items along a column in a row of blocks */
+  float per_width, per_columns, per_groups; /* reciprocals of width, columns, groups */
 };
 
 /* A thread's part of a unit. */
 struct Item {
-  int row;         /* of blocks, in the unit */
-  int offset;      /* byte in a row where its column starts */
-  int y, rows;     /* samples; rows <= 0: none */
-  int first, last; /* blocks of the unit that the column has bytes of */
+  int row;         /* row of blocks in the unit */
+  int offset;      /* of its column, in bytes of a row of the plane */
+  int y, rows;     /* rows of samples; rows <= 0: none */
+  int first, last; /* blocks of the unit that overlap the column */
 };
 
-/* Exact where a quotient times the divisor is below 2^20; `reciprocal` may be off by some units in
- * the last place. */
+/* a / divisor rounded down, for a >= 0. Exact if the quotient times the divisor is below 2^20;
+ * `reciprocal` may be off by some units in the last place. */
 __device__ inline int quotient(int a, float reciprocal)
 {
   return (int)(((float)a + 0.5f) * reciprocal);
@@ -67,6 +68,7 @@ __device__ inline int unit_block(const Unit &unit, const Plane &plane, int x)
   return quotient((x << plane.shift_x) - unit.x, unit.per_width);
 }
 
+/* The shape of a footprint's units in a plane. `level` is 0 for plane 0, else 1. */
 template <int C, int PixelBytes>
 __device__ inline UnitShape cut_in_plane(const FusedFrame &frame, const Footprint &footprint,
                                          const Plane &plane, int level)
@@ -79,7 +81,7 @@ __device__ inline UnitShape cut_in_plane(const FusedFrame &frame, const Footprin
                              is_column_aligned(&footprint, PixelBytes, plane.shift_x));
 }
 
-/* It may lie beyond the footprint. */
+/* Unit `index` of a footprint; its `rows` is 0 or less if the footprint has fewer units. */
 template <int C, int PixelBytes>
 __device__ inline Unit locate_unit(const Footprint &footprint, const UnitShape &cut,
                                    const Plane &plane, int index)
@@ -141,15 +143,15 @@ __device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v
   } else {
 #pragma unroll 1
     for (int i = 0; i < item.rows; i++) {
-      const uint4 some = load_end(source + i * stride, available);
+      const uint4 bytes = load_end(source + i * stride, available);
 #pragma unroll
       for (int k = 0; k < kRows; k++)
-        v[k] = k == i ? some : v[k];
+        v[k] = k == i ? bytes : v[k];
     }
   }
 }
 
-/* Ones in the bytes from `first` on. */
+/* A mask of 16 bytes: 0xff from byte `first` on. */
 __device__ inline uint4 bytes_from(int first)
 {
   const int bit = 8 * first;
@@ -159,7 +161,7 @@ __device__ inline uint4 bytes_from(int first)
       __funnelshift_lc(0, ~0u, max(bit - 64, 0)), __funnelshift_lc(0, ~0u, max(bit - 96, 0)));
 }
 
-/* The bytes of a column that belong to one block. */
+/* A mask of the bytes of an item's column that belong to one block. */
 template <int PixelBytes>
 __device__ inline uint4 bytes_of_block(const Unit &unit, const Plane &plane, const Item &item,
                                        int block)
@@ -207,12 +209,13 @@ __device__ inline void add_item(const Job &job, const Unit &unit, const Plane &p
   }
 }
 
-template <int PixelBytes> __device__ inline uint32_t spread(uint32_t colour)
+/* A word of copies of a pixel. */
+template <int PixelBytes> __device__ inline uint32_t repeat(uint32_t colour)
 {
   return PixelBytes == 4 ? colour : colour * (PixelBytes == 2 ? 0x00010001u : 0x01010101u);
 }
 
-/* What an item's rows become, all alike. */
+/* The 16 bytes that are written to every row of an item. */
 template <int C, int PixelBytes>
 __device__ inline uint4 colours_of_item(const Unit &unit, const Plane &plane, const Item &item,
                                         const uint32_t *sums)
@@ -221,7 +224,7 @@ __device__ inline uint4 colours_of_item(const Unit &unit, const Plane &plane, co
 
 #pragma unroll 1
   for (int block = item.first; block <= item.last; block++) {
-    const uint32_t w = spread<PixelBytes>(sums[(item.row * unit.blocks + block) * C]);
+    const uint32_t w = repeat<PixelBytes>(sums[(item.row * unit.blocks + block) * C]);
     line = select_bits(bytes_of_block<PixelBytes>(unit, plane, item, block), make_uint4(w, w, w, w),
                        line);
   }
@@ -246,8 +249,8 @@ __device__ inline void write_rows(uint8_t *destination, ptrdiff_t stride, int be
   }
 }
 
-/* Writes the bytes of rows begin .. end - 1 that have their bit set, in pieces on multiples of
- * their sizes. */
+/* Writes those bytes of rows begin .. end - 1 whose bit is set, by aligned stores of 16, 8, 4, 2
+ * and 1 bytes. */
 template <int kRows>
 __device__ inline void write_pieces(uint8_t *destination, ptrdiff_t stride, int begin, int end,
                                     const uint4 &line, unsigned bits)
@@ -278,7 +281,8 @@ __device__ inline void write_pieces(uint8_t *destination, ptrdiff_t stride, int 
   }
 }
 
-/* The bytes that an item has of a rectangle of samples. */
+/* The part of an item in a rectangle of samples: bytes first .. last - 1 of its column, in rows
+ * begin .. end - 1. */
 struct Extent {
   int first, last, begin, end;
 
@@ -287,7 +291,7 @@ struct Extent {
     return first >= last || begin >= end;
   }
 
-  /* Of a row, if not empty. */
+  /* A bit for each byte of a row; not for an empty extent. */
   __device__ unsigned bits() const
   {
     return 0xffffu >> (kColumnBytes - last) & 0xffffu << first;
@@ -318,7 +322,7 @@ __device__ inline void write_extent(const Plane &plane, const Item &item, const 
                         extent.end, line, extent.bits());
 }
 
-/* Colours of the unit's blocks, each in place of the first of its sums. */
+/* Makes the colours of the unit's blocks; each replaces the first of its block's sums. */
 template <class Sums, int C>
 __device__ inline void finish_blocks(const Job &job, const Unit &unit, const Plane &plane,
                                      uint32_t *sums)
@@ -340,7 +344,7 @@ __device__ inline void finish_blocks(const Job &job, const Unit &unit, const Pla
   }
 }
 
-/* The samples that luma pixels belong to. */
+/* The samples to which the luma pixels of a box belong. */
 __device__ inline Box covered_samples(const Plane &plane, const Box &box)
 {
   return {(short)(box.x0 >> plane.shift_x), (short)(box.y0 >> plane.shift_y),
@@ -348,9 +352,9 @@ __device__ inline Box covered_samples(const Plane &plane, const Box &box)
           (short)((box.y1 + (1 << plane.shift_y) - 1) >> plane.shift_y)};
 }
 
-/* Whether the region of a box has blocks that the unit has too. */
-__device__ inline bool shares(const FootprintRule &rule, const Box &box, const Unit &unit,
-                              Footprint *footprint)
+/* Whether a region's footprint, which is returned, overlaps the blocks of a unit. */
+__device__ inline bool overlaps_unit(const FootprintRule &rule, const Box &box, const Unit &unit,
+                                     Footprint *footprint)
 {
   const int right = unit.x + unit.blocks * unit.width, bottom = unit.y + unit.rows * unit.height;
   const int margin_x = rule.reach + (rule.width > 0 ? rule.width : box.x1 - box.x0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernels of blur maps on tensor cores: which tile, samples and pixels a thread has.
+ * Device functions for the kernels of blur maps: which tile, samples and pixels a thread has.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace cf::blurmap
 {
 
-/* With the frame's share of shared memory (FrameJob.shared_percent). */
+/* Launches with the frame's carveout of shared memory (FrameJob.shared_percent). */
 inline bool launch_mma(void (*kernel)(FrameJob), const FrameJob *job, int ctas, int shared_bytes,
                        void *stream, const char *doing, CfStatus *status)
 {
@@ -23,7 +23,7 @@ inline bool launch_mma(void (*kernel)(FrameJob), const FrameJob *job, int ctas, 
          launch_job(kernel, job, ctas, kThreads, shared_bytes, stream, doing, status);
 }
 
-/* The image that this CTA makes part of; `*cta` is its number among those that do. */
+/* The image that this CTA makes a part of; `*cta` is its number among the CTAs of that image. */
 __device__ inline MipDownsample downsample_of_cta(const FrameJob &job, int *cta)
 {
   const bool inlined = job.downsamples <= kInlineDownsamples;
@@ -37,7 +37,7 @@ __device__ inline MipDownsample downsample_of_cta(const FrameJob &job, int *cta)
   return downsample;
 }
 
-/* A tile's first column, and its first row: strips start at multiples of kStripRows. */
+/* The first column and row of a tile. Rows of tiles start at a multiple of kStripRows. */
 __device__ inline int tile_x(const MapPlane &plane, int tile)
 {
   return tile % plane.tiles_x * kTileColumns;
@@ -48,8 +48,8 @@ __device__ inline int tile_y(const MapPlane &plane, int tile)
   return plane.first / kStripRows * kStripRows + tile / plane.tiles_x * kTileRows;
 }
 
-/* Column and row, in a strip, of a thread's result `i` of product `block`: two columns in row
- * `lane / 4`, then two 8 rows below. */
+/* Column and row in a strip of a thread's accumulator `i` of product `block`: 0 and 1 are two
+ * columns of row lane / 4, 2 and 3 the same columns 8 rows below. */
 __device__ inline int sample_x(int block, int i)
 {
   return 8 * block + 2 * ((int)threadIdx.x % 4) + i % 2;
@@ -60,7 +60,7 @@ __device__ inline int sample_y(int i)
   return (int)threadIdx.x % 32 / 4 + i / 2 * 8;
 }
 
-/* The first of the thread's two words of LODs (FrameJob.lods). */
+/* The index of the first of the thread's two words of FrameJob.lods; the second is 32 further. */
 __device__ inline size_t lods_of_thread()
 {
   const size_t warp = (size_t)blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
@@ -77,7 +77,7 @@ __device__ inline int plane_of_tile(const MapJob &job, int tile)
   return p;
 }
 
-/* The bytes of a pixel of a plane, in the order of its channels. */
+/* The bytes of the pixel at (x, y), which is inside the plane, in the order of memory. */
 template <int C> __device__ inline uint32_t pixel_inside(const MapPlane &plane, int x, int y)
 {
   const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)x * C;
@@ -91,8 +91,8 @@ template <int C> __device__ inline uint32_t pixel_inside(const MapPlane &plane, 
   return bytes;
 }
 
-/* The same where folding led to, which may be the colour of a constant border. Without branches, so
- * that many pixels load at a time. */
+/* The bytes of the pixel at indices from fold_index(); -1 is the constant border. Without branches,
+ * so that the loads of several pixels overlap. */
 template <int C> __device__ inline uint32_t pixel_folded(const MapPlane &plane, int column, int row)
 {
   const uint32_t inner = pixel_inside<C>(plane, max(column, 0), max(row, 0));
@@ -109,35 +109,36 @@ __device__ inline const __half *map_at(const MapPlane &plane, int x, int y)
   return (const __half *)((const uint8_t *)plane.map + y * plane.map_stride) + x;
 }
 
-/* m where folding led to; nothing counts where the border is constant. */
+/* The map's value at indices from fold_index(); it is 0 at the constant border. */
 __device__ inline __half map_folded(const MapPlane &plane, int column, int row)
 {
   return (column | row) < 0 ? __ushort_as_half(0)
                             : __ldg(map_at(plane, max(column, 0), max(row, 0)));
 }
 
-/* The two lowest bytes, less two numbers that are given as halves of 1024 more: 0x6400 + v is the
- * half 1024 + v. */
-__device__ inline uint32_t halves_less(uint32_t bytes, uint32_t numbers)
+/* The two lowest of `bytes` as fp16, less two numbers. `biased` are these plus 1024, as fp16: the
+ * bits 0x6400 + v are the number 1024 + v. */
+__device__ inline uint32_t bytes_less(uint32_t bytes, uint32_t biased)
 {
-  return as_bits(
-      __hsub2(as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140)), as_half2(numbers)));
+  return as_bits(__hsub2(as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140)), as_half2(biased)));
 }
 
-/* A pixel in halves, two channels in a word, alpha last, centred but where they weigh: colours
- * times alpha, and alpha less 255; isolating, all times the map, and alpha not centred. */
-template <int C> using Weighed = uint32_t[(C + 1) / 2];
+/* A pixel as fp16, two channels in a word, alpha last. From colours 128 is subtracted, from alpha
+ * 255, and colours are premultiplied by alpha. With map_isolate, all channels are multiplied by the
+ * map's value, and nothing is subtracted from alpha. */
+template <int C> using PixelHalves = uint32_t[(C + 1) / 2];
 
-/* The channel of a plane that is number `i` of such a pixel. */
+/* The channel of a plane at place `i` in PixelHalves. */
 template <int C> __device__ inline int channel_of(const MapPlane &plane, int i)
 {
-  return C == 4 && plane.alpha == 0 ? (i + 1) % 4 : i;
+  return channel_with_alpha_last(C == 4 && plane.alpha == 0, i);
 }
 
-/* `maps`: of each half the map. `translucent`: alpha may be less than 255. */
+/* Converts a pixel. `maps`: the map's value twice, or those of the two pixels in `pixel`.
+ * `translucent`: alpha may be below 255. */
 template <int C, bool Isolates>
-__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t maps, bool translucent,
-                             Weighed<C> &value)
+__device__ inline void to_halves(const MapPlane &plane, uint32_t pixel, uint32_t maps,
+                                 bool translucent, PixelHalves<C> &value)
 {
   constexpr uint32_t k128 = 0x64806480, k128AndMost = Isolates ? 0x64006480 : 0x64ff6480;
   constexpr uint32_t kOnes = 0x3c003c00;
@@ -147,7 +148,7 @@ __device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map
   if (C == 4)
     pixel = __funnelshift_r(pixel, pixel, plane.alpha == 0 ? 8 : 0);
   if (by_alpha && translucent) {
-    const uint32_t alphas = halves_less(__byte_perm(pixel, 0, 0x33), 0x64006400);
+    const uint32_t alphas = bytes_less(__byte_perm(pixel, 0, 0x33), 0x64006400);
 
     shares = hmul2_bits(shares, hmul2_bits(alphas, as_bits(__float2half2_rn(1.0f / 255))));
     last_shares = __byte_perm(shares, last_shares, 0x5410);
@@ -156,15 +157,16 @@ __device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map
   for (int k = 0; k < (C + 1) / 2; k++) {
     const bool has_alpha = by_alpha && k == 1;
 
-    value[k] = halves_less(pixel >> 16 * k, has_alpha ? k128AndMost : k128);
+    value[k] = bytes_less(pixel >> 16 * k, has_alpha ? k128AndMost : k128);
     if (Isolates || (by_alpha && translucent))
       value[k] = hmul2_bits(value[k], has_alpha ? last_shares : shares);
   }
 }
 
-/* Channel `c` of two such pixels, or sums of them, side by side. */
+/* Channel `c` of two pixels or sums of pixels, as a pair. */
 template <int C>
-__device__ inline uint32_t channel_of_two(const Weighed<C> &left, const Weighed<C> &right, int c)
+__device__ inline uint32_t channel_of_two(const PixelHalves<C> &left, const PixelHalves<C> &right,
+                                          int c)
 {
   const bool second = C > 2 && c >= 2;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps on the host: the calls, the levels of a field, and what a job is.
+ * Blur maps on the host: the engine's calls, the levels for a field's sigmas, the description of a
+ * job.
  */
 #include "cuda/blurmap/engine.cuh"
 #include "cuda/blurmap/frame_types.cuh"
@@ -18,8 +19,8 @@ namespace cf::blurmap
 
 struct PlaneState {
   CfBlurLevels levels;
-  CfMapSigmas sigmas; /* that the levels are of */
-  int copy;           /* the level that is no blur, or -1 */
+  CfMapSigmas sigmas; /* for which `levels` were made */
+  int copy;           /* the level of sigma 0, or -1 */
 };
 
 } // namespace cf::blurmap
@@ -29,19 +30,21 @@ struct CfCudaBlurMap {
   CfDevice *device;
   int planes;
 
-  bool ready; /* what follows holds for these and the sigmas of the planes */
+  /* If `ready`, levels and schedule are those of this border and `isolates`, and of
+   * PlaneState.sigmas. */
+  bool ready;
   int border;
-  bool isolates;
-  CfFirPlan channels; /* what a blur does to each channel; its taps are not used */
+  bool isolates;      /* map_isolate applies */
+  CfFirPlan channels; /* used for border, centre and alpha of the channels, not for its taps */
   cf::blurmap::PlaneState plane[CF_MAX_PLANES];
   cf::blurmap::Schedule *schedule;
 
   bool lods_sent;
-  bool same_map; /* what the map said of the last frame holds for the next one too */
+  bool same_map; /* the map of the last frame is that of the next one, unless params change */
 
-  /* On the device. */
-  float *lods;      /* [plane] CfBlurLevels.position */
-  uint16_t *values; /* of the map's file */
+  /* Device memory. */
+  float *lods;      /* [plane][CfBlurLevels.position] */
+  uint16_t *values; /* of the map file */
   size_t values_bytes;
 };
 
@@ -51,7 +54,7 @@ namespace cf::blurmap
 namespace
 {
 
-constexpr int kLods = CF_BLUR_TABLE + 2; /* of a plane */
+constexpr int kLods = CF_BLUR_TABLE + 2; /* entries of CfBlurLevels.position */
 
 /* ---- levels ---- */
 
@@ -84,7 +87,7 @@ void make_levels(PlaneState *plane, const CfMapSigmas &sigmas)
   }
 }
 
-/* Makes the levels of a field, and the plan of its frames. */
+/* Makes levels and schedule for a field, unless they are ready. */
 bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *regions,
              CfStatus *status)
 {
@@ -150,7 +153,7 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
   for (int c = 0; c < to->channels; c++) {
     to->centre[c] = pyramid::code_centre(format, c == to->alpha);
-    to->blank[c] = (float)filter->channel[c].centre;
+    to->transparent_code[c] = (float)filter->channel[c].centre;
     to->border[c] = filter->channel[c].border;
     to->padding |= format->plane[p].role[c] == CF_ROLE_PADDING ? 1u << c : 0;
   }
@@ -159,7 +162,7 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->shape = cf_map_shape(&blur->video, &field->params, p);
 }
 
-/* Describes a job but for its regions. */
+/* Describes a job, without its regions. */
 void describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, MapJob *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
@@ -212,7 +215,7 @@ bool grow(void **memory, size_t *room, size_t bytes, CfStatus *status)
   return true;
 }
 
-/* Copies of up to this have left pageable memory when the call returns. */
+/* cudaMemcpyAsync() of up to this many bytes of pageable memory has read them when it returns. */
 constexpr size_t kChunkBytes = 64 * 1024;
 
 bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blurs whose sigma varies over the picture: each sample blends the two of a series of Gaussian
- * levels (plan/blurmap_levels.h) that its own sigma lies between. README.md has the launches.
+ * Blurs whose sigma varies over the picture: each sample is a blend of two levels, of a series of
+ * Gaussian blurs (plan/blurmap_levels.h), between whose sigmas its own lies. README.md has the
+ * launches.
  */
 #pragma once
 
@@ -15,10 +16,10 @@ typedef struct CfCudaBlurMap CfCudaBlurMap;
 
 CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfStatus *status);
 
-/* Filters a whole picture, or the job's rows of it. The field varies (cf_blur_field_varies);
- * `changed` says that its params may not be those of the last run. Allocates where these need more
- * memory than any before, else nothing but stream-ordered scratch. On failure the next run of
- * another field is as good as ever. */
+/* Filters a whole picture, or the job's rows of it. cf_blur_field_varies() must be true for
+ * `field`; `changed` must be set if its params may differ from those of the last run. Allocates
+ * device memory if these params need more than any before, else only stream-ordered scratch. After
+ * a failure, runs with other fields are possible. */
 bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool changed,
                           const CfJob *job, CfStatus *status);
 

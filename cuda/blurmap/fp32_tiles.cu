@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps where tensor cores do not serve: images halved in single precision, and tiles that
- * blend levels, each filtered across and then down from the image of the right size, or from the
- * frame.
+ * Blur maps in single precision, where the tensor core kernels do not apply: makes mip images, and
+ * tiles that blend levels, each filtered along rows and then along columns from a mip image or from
+ * the frame.
  */
 #include "cuda/blurmap/device.cuh"
 #include "cuda/blurmap/map_values.cuh"
@@ -14,13 +14,14 @@ namespace cf::blurmap
 namespace
 {
 
-/* One channel of the frame or of an image, as far as one likes beyond its sides; the channel after
- * the plane's is its map. Alpha and map have weighed what they weigh. */
+/* One channel of the frame or of a mip image, at any index: the border extends it. Channel number
+ * plane.channels is the map (map_isolate). Values are multiplied by the map, and colours by alpha.
+ */
 template <typename Sample> struct Source {
   const MapJob &job;
   const MapPlane &plane;
-  const MipImage &image; /* without rows: the frame */
-  const float *texels;   /* of all images */
+  const MipImage &image; /* height 0: the frame */
+  const float *texels;   /* FrameJob.texels */
   int channel;
 
   __device__ const float *texel(int column, int row) const
@@ -56,21 +57,21 @@ template <typename Sample> struct Source {
   }
 };
 
-/* The LOD of samples that are not made. */
+/* The LOD of samples outside the rows and columns to make. */
 constexpr float kNotMade = -2.0f;
 
-/* ---- images ---- */
+/* ---- mip images ---- */
 
-/* Along one axis: what texel `at` is made from, by the taps 1 3 3 1 over 8 where samples are
- * halved, else by 1 5 10 10 5 1 over 32. */
-struct Halving {
+/* The taps of texel `at` along one axis: 1 3 3 1 over 8 from samples of the frame, 1 5 10 10 5 1
+ * over 32 from texels, or 1 if this axis is not downsampled. `first` is the index of the first. */
+struct DownsampleTaps {
   int first, taps;
 
-  __device__ Halving(int from_log, bool halves, int at)
-      : first(!halves         ? at
+  __device__ DownsampleTaps(int from_log, bool downsamples, int at)
+      : first(!downsamples    ? at
               : from_log == 0 ? 2 * at - 1
                               : 2 * at - 2),
-        taps(!halves         ? 1
+        taps(!downsamples    ? 1
              : from_log == 0 ? 4
                              : 6)
   {
@@ -88,7 +89,7 @@ struct Halving {
   }
 };
 
-/* A thread makes texels of one channel below each other. */
+/* A thread makes a column of texels of one channel. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads)
     downsample_fp32_kernel(const __grid_constant__ FrameJob job)
@@ -102,10 +103,10 @@ __global__ void __launch_bounds__(kThreads)
   const Source<Sample> target = {job.map, source.plane, to, source.texels, source.channel};
   const int column = cta % pass.across * kDownsampleColumns + (int)threadIdx.x;
   const int first = cta % parts / pass.across * pass.rows;
-  const Halving across(pass.from.log_x, to.log_x > pass.from.log_x, to.first_x + column);
+  const DownsampleTaps across(pass.from.log_x, to.log_x > pass.from.log_x, to.first_x + column);
 
   for (int row = first; row < min(first + pass.rows, to.height) && column < to.width; row++) {
-    const Halving down(pass.from.log_y, to.log_y > pass.from.log_y, to.first_y + row);
+    const DownsampleTaps down(pass.from.log_y, to.log_y > pass.from.log_y, to.first_y + row);
     float sum = 0.0f;
 
     for (int j = 0; j < down.taps; j++) {
@@ -118,19 +119,19 @@ __global__ void __launch_bounds__(kThreads)
 
 /* ---- tiles ---- */
 
-constexpr int kTaps = 2 * CF_MIP_REACH + 1; /* of the largest level along an axis, in texels */
-constexpr int kRows = kTileRows / (kThreads / 32); /* of a thread, below each other */
+constexpr int kTaps = 2 * CF_MIP_REACH + 1;        /* most taps of a level along an axis */
+constexpr int kRows = kTileRows / (kThreads / 32); /* consecutive rows of a thread */
 
 struct Shared {
   CfTileShapes shapes;
-  unsigned used[CF_BLUR_LEVELS / 32];                        /* bits of the tile's levels */
-  float across[kTaps][kTileColumns], down[kTileRows][kTaps]; /* a level's taps */
-  int first_across[kTileColumns], first_down[kTileRows];     /* texels of the first ones */
-  float line[kTileRows + 2 * CF_MIP_REACH][kTileColumns];    /* filtered across */
+  unsigned used[CF_BLUR_LEVELS / 32];                        /* a bit for each level of the tile */
+  float across[kTaps][kTileColumns], down[kTileRows][kTaps]; /* taps of the current level */
+  int first_across[kTileColumns], first_down[kTileRows];     /* texel of the first tap */
+  float line[kTileRows + 2 * CF_MIP_REACH][kTileColumns];    /* filtered along rows */
 };
 
-/* Along one axis: the taps of sample `at`, `step` from each other. Returns the first one's texel.
- */
+/* Makes the taps of sample `at` along one axis, to tap[0], tap[step], ... Returns the texel of the
+ * first one. `log`: texels have 2^log samples. */
 __device__ inline int make_taps(float sigma, int log, int at, int count, float *tap, int step)
 {
   const float size = (float)(1 << log), centre = ((float)at - 0.5f * (size - 1.0f)) / size;
@@ -152,7 +153,7 @@ __device__ inline int make_taps(float sigma, int log, int at, int count, float *
   return first;
 }
 
-/* How many texels the taps of an axis may reach over. */
+/* The number of taps of a level along an axis. */
 __device__ inline int taps_of(float sigma, int log)
 {
   const float rest = sqrtf(sigma * sigma - (float)mip_variance12(log) * (1.0f / 12));
@@ -160,7 +161,8 @@ __device__ inline int taps_of(float sigma, int log)
   return min(2 * (int)ceilf(4.0f * rest / (float)(1 << log)) + 1, kTaps);
 }
 
-/* A row's taps from column `left` on: where all are inside, and nothing weighs, in short loops. */
+/* Filters along a row, from column `left` on; inside the image or frame, without weights, by short
+ * loops. */
 template <typename Sample>
 __device__ inline float filter_row(const Source<Sample> &source, int left, int y, int count,
                                    const float *tap)
@@ -190,7 +192,7 @@ __device__ inline float filter_row(const Source<Sample> &source, int left, int y
   return sum;
 }
 
-/* Adds a level by its shares to a thread's samples. With all threads. */
+/* Adds a level, times its blend weights, to a thread's samples. By all threads of the CTA. */
 template <typename Sample>
 __device__ inline void add_level(const Source<Sample> &source, const LevelWeights &level,
                                  int number, int x0, int y0, const float (&lod)[kRows],
@@ -228,7 +230,7 @@ __device__ inline void add_level(const Source<Sample> &source, const LevelWeight
   __syncthreads();
 }
 
-/* A thread's samples of one channel, blended. */
+/* Blends all levels of a thread's samples of one channel. */
 template <typename Sample>
 __device__ __noinline__ void blend_channel(const FrameJob &job, int p, int channel, int x0, int y0,
                                            const float (&lod)[kRows], Shared *shared,
@@ -250,7 +252,7 @@ __device__ __noinline__ void blend_channel(const FrameJob &job, int p, int chann
   }
 }
 
-/* Where a thread's samples lie among the levels; notes these. */
+/* Finds the LODs of a thread's samples, and marks their levels in shared->used. */
 template <typename Sample>
 __device__ inline void find_lods(const MapJob &job, const MapPlane &plane, int x, int y,
                                  Shared *shared, float (&lod)[kRows])
@@ -284,8 +286,8 @@ __device__ inline void store_code(const MapJob &job, const MapPlane &plane, int 
   row[(size_t)x * plane.channels + c] = (Sample)(code << job.shift);
 }
 
-/* A CTA makes a tile, a lane a column of it. Channels that weigh come before those that are divided
- * by them. */
+/* A CTA makes a tile, a lane a column of it. The map and alpha are blended before the channels that
+ * are divided by them. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads, kFp32CtasOfSm)
     blend_fp32_kernel(const __grid_constant__ FrameJob job)
@@ -322,7 +324,7 @@ __global__ void __launch_bounds__(kThreads, kFp32CtasOfSm)
                          lod[i] == (float)plane.copy || least <= 0.0f
                              ? (float)code_at<Sample>(job.map, plane, x, y + i, c)
                          : visible ? sum[i] / by
-                                   : plane.blank[c]);
+                                   : plane.transparent_code[c]);
     }
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * With map_isolate: the map as a plane of halves beside each plane.
+ * With map_isolate: makes the map as a plane of fp16 for each plane of the picture.
  */
 #include "cuda/blurmap/frame_types.cuh"
 #include "cuda/blurmap/map_values.cuh"
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads) read_map_kernel(const __grid_constan
 
 bool read_maps(const FrameJob *job, void *stream, CfStatus *status)
 {
-  const MapPlane *first = &job->map.plane[0]; /* none is larger */
+  const MapPlane *first = &job->map.plane[0]; /* the largest */
   Launch how = {};
 
   how.grid = dim3((unsigned)div_up(first->width, kThreads), (unsigned)first->height,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the host lays out for the kernels of blur maps: the planes of a job, and their maps.
+ * The planes of a job and their maps, as the host describes them to the kernels of blur maps.
  */
 #pragma once
 
@@ -20,20 +20,20 @@ struct MapPlane {
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int first, end;                /* rows to make */
+  int first, end;                /* rows to make: first .. end - 1 */
   int shift_x, shift_y;          /* subsampling */
-  int alpha;                     /* channel that weights the others, or -1 */
-  unsigned padding;              /* bits of channels that nobody reads */
-  float centre[CF_MAX_CHANNELS]; /* what fp16 texels are less: half of the largest code */
-  float blank[CF_MAX_CHANNELS];  /* codes where nothing shows */
-  int border[CF_MAX_CHANNELS];   /* code values */
-  const float *lod;              /* CfBlurLevels.position, in device memory */
-  int copy;                      /* the level that is no blur at all, or -1 */
+  int alpha;                     /* channel by which the others are premultiplied, or -1 */
+  unsigned padding;              /* a bit for each channel that is padding */
+  float centre[CF_MAX_CHANNELS]; /* subtracted from codes in fp16 texels */
+  float transparent_code[CF_MAX_CHANNELS]; /* where alpha is 0 */
+  int border[CF_MAX_CHANNELS];             /* codes of the constant border */
+  const float *lod;                        /* CfBlurLevels.position, in device memory */
+  int copy;                                /* the level of sigma 0, or -1 */
   CfMapShape shape;
-  __half *map;          /* isolating: m of each sample; or NULL */
+  __half *map;          /* with map_isolate the map's value of each sample, else NULL */
   ptrdiff_t map_stride; /* a multiple of 16 bytes */
   int tiles_x, first_tile;
-  bool vector; /* rows of source and destination start on 16 bytes */
+  bool vector; /* rows of source and destination are aligned to 16 bytes */
 };
 
 struct MapJob {
@@ -41,21 +41,21 @@ struct MapJob {
   int planes;
   bool wide; /* samples of two bytes */
   int border, shift, max_code;
-  int mode;               /* CfMapMode; CF_MAP_NONE: by regions */
-  bool isolates;          /* samples count by their own map values */
-  const uint16_t *values; /* of the file */
+  int mode;               /* CfMapMode; CF_MAP_NONE: sigma_relative, by regions */
+  bool isolates;          /* map_isolate: samples are weighted by their own map values */
+  const uint16_t *values; /* of the map file */
   CfMapMixer mixer;
-  MapPlane of_mixer[3]; /* the planes its terms read: only source, stride and channels count */
+  MapPlane of_mixer[3]; /* the plane of each term: only source, stride and channels are used */
   int luma_width, luma_height;
-  float relative, largest; /* by regions: m = min(relative * side, 250) / largest */
+  float relative, largest; /* by regions, m = min(relative * side, CF_LARGEST_SIGMA) / largest */
   CfShapeList list;
 };
 
-/* Sees to `bytes` of device memory at `*memory`, which has room for `*room`; what it held is lost.
- */
+/* Makes the device memory at `*memory`, of `*room` bytes, at least `bytes` long; its contents are
+ * lost if it grows. */
 bool grow(void **memory, size_t *room, size_t bytes, CfStatus *status);
 
-/* Enqueues a copy to the device; the host's memory may change when the call returns. */
+/* Enqueues a copy to the device, which has read `from` when the call returns. */
 bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status);
 
 } // namespace cf::blurmap

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For kernels of blur maps: the map's values m of samples below each other.
+ * The map's value m, 0 .. 1, of samples, for the kernels of blur maps.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ __device__ inline int code_at(const MapJob &job, const MapPlane &plane, int x, i
   return (int)__ldg(row + (size_t)x * plane.channels + channel) >> job.shift;
 }
 
-/* Where the picture's luma or alpha is the map. With `Subsampled` a sample counts 2x2 luma pixels,
- * at the edges or along an axis that is not subsampled some of them twice. Rows and columns beyond
- * the picture read its last ones. */
+/* Adds the mixer's terms, for a map that is the picture's luma or alpha. With `Subsampled` the
+ * value of a sample is the mean of 2x2 luma pixels, of which some are the same at the edges or
+ * along an axis that is not subsampled. Indices are clamped to the picture. */
 template <typename Sample, bool Subsampled, int Rows>
 __device__ inline void picture_rows(const MapJob &job, const MapPlane &plane, int x, int y0,
                                     float (&m)[Rows])
@@ -53,6 +53,7 @@ __device__ inline void picture_rows(const MapJob &job, const MapPlane &plane, in
     m[k] = __saturatef(m[k]);
 }
 
+/* m by the size of the region that covers the sample. */
 __device__ inline float region_map(const MapJob &job, const MapPlane &plane,
                                    const CfTileShapes &shapes, int x, int y)
 {
@@ -65,7 +66,8 @@ __device__ inline float region_map(const MapJob &job, const MapPlane &plane,
   return fminf(fminf(job.relative * (float)side, (float)CF_LARGEST_SIGMA) / job.largest, 1.0f);
 }
 
-/* By regions: the shapes that touch `width` x `height` samples. With all threads of a CTA. */
+/* For maps by regions: finds the shapes that may touch `width` x `height` samples. By all threads
+ * of a CTA. */
 __device__ inline void find_shapes(const MapJob &job, const MapPlane &plane, int x0, int y0,
                                    int width, int height, CfTileShapes *shapes)
 {
@@ -76,7 +78,7 @@ __device__ inline void find_shapes(const MapJob &job, const MapPlane &plane, int
                    shapes);
 }
 
-/* m of column `x` in rows y0..; what it says outside the plane is not used. */
+/* m of the samples in column `x`, rows y0 .. y0 + Rows - 1. Outside the plane it is any number. */
 template <typename Sample, int Rows>
 __device__ inline void map_rows(const MapJob &job, const MapPlane &plane,
                                 const CfTileShapes &shapes, int x, int y0, float (&m)[Rows])
@@ -108,7 +110,7 @@ __device__ inline void map_rows(const MapJob &job, const MapPlane &plane,
   }
 }
 
-/* Where m lies among the levels; `lod` is as CfBlurLevels.position. */
+/* The LOD of m; `lod` is CfBlurLevels.position. */
 __device__ inline float lod_of(const float *lod, float m)
 {
   const float scaled = m * CF_BLUR_TABLE;

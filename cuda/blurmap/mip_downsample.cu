@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Halves halved images by the taps 1 5 10 10 5 1 over 32, along one axis or both.
+ * Makes mip images from larger ones: downsamples by 2, by the taps 1 5 10 10 5 1 over 32, along one
+ * axis or both, in fp16.
  */
 #include "cuda/blurmap/device.cuh"
 #include "cuda/common/half2.cuh"
@@ -14,8 +15,8 @@ namespace cf::blurmap
 namespace
 {
 
-constexpr int kThreadTexels = kDownsampleColumns / 32;         /* of a thread in a row */
-constexpr int kThreadRows = kDownsampleRows / (kThreads / 32); /* of a thread */
+constexpr int kThreadTexels = kDownsampleColumns / 32; /* neighbouring texels of a thread */
+constexpr int kThreadRows = kDownsampleRows / (kThreads / 32);
 
 __device__ inline uint32_t add_halves(uint32_t a, uint32_t b)
 {
@@ -27,7 +28,7 @@ __device__ inline uint32_t multiply_add(float tap, uint32_t value, uint32_t to)
   return as_bits(__hfma2(__float2half2_rn(tap), as_half2(value), as_half2(to)));
 }
 
-/* The taps 1 5 10 10 5 1 over 32 of pairs of texels. */
+/* Six pairs of texels by the taps: along columns. */
 __device__ inline uint32_t add_six(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
                                    uint32_t f)
 {
@@ -36,7 +37,7 @@ __device__ inline uint32_t add_six(uint32_t a, uint32_t b, uint32_t c, uint32_t 
       multiply_add(5.0f / 32, add_halves(b, e), multiply_add(1.0f / 32, add_halves(a, f), 0)));
 }
 
-/* The same along a row: of the texels in three pairs one. */
+/* Along a row: the six texels of three pairs; the result is the sum of its two halves. */
 __device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t right)
 {
   const __half2 outer = __floats2half2_rn(1.0f / 32, 5.0f / 32);
@@ -46,14 +47,16 @@ __device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t rig
       __hfma2(__lowhigh2highlow(as_half2(right)), outer, __hmul2(as_half2(left), outer)));
 }
 
-/* Where a thread's pairs of texels lie in a row, whose width is a multiple of theirs. A pair beyond
- * the margins is a copy of the outermost texel. */
+/* The pairs of texels that a thread loads of a row of the larger image: kInner pairs and, with
+ * `Across`, one before and one behind. Pairs outside the image repeat its outermost texel. The
+ * image's width is a multiple of 2 kInner. */
 template <bool Across> struct Pairs {
   static constexpr int kInner = kThreadTexels / (Across ? 1 : 2),
                        kCount = kInner + (Across ? 2 : 0);
-  int at, before, after; /* of the inner ones, and their neighbours */
-  unsigned side;         /* on which all are beyond the margins, as a selector, or 0 */
-  unsigned side_before, side_after;
+  int at, before, after; /* columns of the first inner pair and of its neighbours, clamped */
+
+  /* Byte selectors of the pairs: 0x3210, or a repetition of the first or last texel. */
+  unsigned side, side_before, side_after;
 
   static __device__ unsigned beyond(const MipImage &image, int column)
   {
@@ -102,8 +105,8 @@ template <bool Across> struct Pairs {
     }
   }
 
-  /* The texels that a row of pairs is halved to. */
-  static __device__ uint2 halve(const uint32_t (&pair)[kCount])
+  /* Four texels of the smaller image from a row of pairs. */
+  static __device__ uint2 combine(const uint32_t (&pair)[kCount])
   {
     if constexpr (Across) {
       __half2 texel[kThreadTexels];
@@ -117,7 +120,7 @@ template <bool Across> struct Pairs {
     }
   }
 
-  /* Each of a and b is the sum of its two halves. */
+  /* The sums of the two numbers in a, and of those in b. */
   static __device__ uint32_t add_both(__half2 a, __half2 b)
   {
     return as_bits(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
@@ -151,21 +154,21 @@ __device__ inline void downsample_texels(const MipDownsample &pass, const __half
                     : line[k][i];
     }
     if (first + row < to.height)
-      *(uint2 *)(target + (first + row) * to.pitch + column) = Pairs<Across>::halve(sum);
+      *(uint2 *)(target + (first + row) * to.pitch + column) = Pairs<Across>::combine(sum);
   }
 }
 
 __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
     downsample_mip_kernel(const __grid_constant__ FrameJob job)
 {
-  int block;
-  const MipDownsample pass = downsample_of_cta(job, &block);
+  int cta;
+  const MipDownsample pass = downsample_of_cta(job, &cta);
   const MipImage &from = pass.from, &to = pass.to;
   const int rows = (to.height + pass.rows - 1) / pass.rows;
-  const int channel = block / (pass.across * rows), place = block % (pass.across * rows);
+  const int channel = cta / (pass.across * rows), part = cta % (pass.across * rows);
   const int column =
-      place % pass.across * kDownsampleColumns + (int)threadIdx.x % 32 * kThreadTexels;
-  const int first = place / pass.across * pass.rows + (int)threadIdx.x / 32 * kThreadRows;
+      part % pass.across * kDownsampleColumns + (int)threadIdx.x % 32 * kThreadTexels;
+  const int first = part / pass.across * pass.rows + (int)threadIdx.x / 32 * kThreadRows;
   const __half *source = job.texels + from.at + channel * from.channel;
   __half *target = job.texels + to.at + channel * to.channel;
 
@@ -173,7 +176,7 @@ __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
   if (column >= to.width || first >= to.height)
     return;
   pdl_wait();
-  /* Nobody reads padding, nor alpha where all of it is the same. */
+  /* Padding is never read, nor is alpha of opaque frames. */
   const MapPlane &plane = job.map.plane[pass.plane];
   if ((plane.padding >> channel & 1) || (channel == plane.alpha && *job.transparent != job.frame))
     return;
@@ -187,9 +190,9 @@ __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
 
 } // namespace
 
-bool downsample_mips(const FrameJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_mips(const FrameJob *job, int ctas, void *stream, CfStatus *status)
 {
-  return launch_mma(downsample_mip_kernel, job, blocks, 0, stream, "pass a picture", status);
+  return launch_mma(downsample_mip_kernel, job, ctas, 0, stream, "halving a picture", status);
 }
 
 } // namespace cf::blurmap

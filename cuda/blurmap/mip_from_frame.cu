@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Halves frames by the taps 1 3 3 1 over 8, along one axis or both, in pairs of fp16. Across, sums
- * of codes are exact; down, what rounds is 1/2048 of them. Isolating, each sample counts by its map
- * value.
+ * Makes the first mip images, from the frame: downsamples by 2, by the taps 1 3 3 1 over 8, along
+ * one axis or both, in pairs of fp16. Sums along rows are exact; those along columns are rounded by
+ * 1/2048 of their value at most. With map_isolate each sample is multiplied by its map value.
  */
 #include "cuda/blurmap/device.cuh"
 #include "cuda/common/border.cuh"
@@ -15,10 +15,10 @@ namespace cf::blurmap
 namespace
 {
 
-constexpr int kLanes = 30; /* of a warp that make texels: the outer ones only load */
+constexpr int kLanes = 30; /* lanes that make texels; lanes 0 and 31 load for their neighbours */
 
-/* A lane has four words in a row, each with all channels of a pixel; of a plane of one channel, a
- * word has a pixel and the fourth one after it. */
+/* A lane has four PixelHalves in a row. With one channel, each word holds two pixels: pixel i and
+ * pixel i + 4. */
 constexpr int kPairs = 4;
 
 __host__ __device__ constexpr int columns_of_lane(int channels)
@@ -26,7 +26,7 @@ __host__ __device__ constexpr int columns_of_lane(int channels)
   return channels == 1 ? 2 * kPairs : kPairs;
 }
 
-/* A lane's pixels of a row: bytes and map values side by side. */
+/* A lane's pixels of a row: their bytes, and with map_isolate their map values, as in memory. */
 template <int C, bool Isolates> struct Pixels {
   static constexpr int kColumns = columns_of_lane(C), kWords = kColumns * C / 4;
   uint32_t words[kWords], map[kColumns / 2];
@@ -39,7 +39,7 @@ template <int C, bool Isolates> struct Pixels {
                            (unsigned)(byte % 4 * 8));
   }
 
-  /* Of word `i` the bytes, and of each half the map. */
+  /* The bytes and map values for PixelHalves `i`. */
   __device__ uint32_t pair(int i) const
   {
     return C == 1 ? __byte_perm(words[0], words[kWords - 1], 0x40u + 0x11u * (unsigned)i)
@@ -62,8 +62,8 @@ template <int C, bool Isolates> struct Pixels {
     return C == 4 && plane.alpha >= 0 && !is_opaque(words, plane.alpha == 0);
   }
 
-  /* Copies the first or last pixel to all, where they lie to the left or right of the plane. */
-  __device__ void spread(bool left)
+  /* Replaces all pixels by the first (`left`) or last one: the border replicate. */
+  __device__ void replicate_edge(bool left)
   {
     const uint32_t outermost = left ? pixel(0) : pixel(kColumns - 1); /* constants: in registers */
 
@@ -86,7 +86,7 @@ template <int C, bool Isolates> struct Pixels {
   }
 };
 
-/* Rows of the plane start on 16 bytes. */
+/* Loads pixels inside the plane, whose rows are aligned to 16 bytes. */
 template <int C, bool Isolates>
 __device__ inline void load_inner(const MapPlane &plane, int x, int row,
                                   Pixels<C, Isolates> &pixels)
@@ -124,8 +124,8 @@ __device__ inline void load_inner(const MapPlane &plane, int x, int row,
   }
 }
 
-/* Bytes and map value of a pixel wherever the border has it from. Inlined, its code would displace
- * that of all others. */
+/* Bytes and map value of a pixel, as the border extends the plane. Not inlined: many copies would
+ * fill the instruction cache. */
 template <int C, bool Isolates>
 __device__ __noinline__ uint2 outer_pixel(const MapJob &job, const MapPlane &plane, int x, int y)
 {
@@ -153,7 +153,7 @@ __device__ inline void load_outer(const MapJob &job, const MapPlane &plane, int 
   }
 }
 
-/* With `clamps`, of the nearest row inside. */
+/* Loads a lane's pixels of row y. With `clamps`, x is inside the plane and rows are clamped. */
 template <int C, bool Isolates>
 __device__ inline void load_pixels(const MapJob &job, const MapPlane &plane, bool clamps, int x,
                                    int y, Pixels<C, Isolates> &pixels)
@@ -172,33 +172,33 @@ __device__ inline uint32_t add_tap(float tap, uint32_t pair, uint32_t to)
   return hfma2_bits(as_bits(__float2half2_rn(tap)), pair, to);
 }
 
-/* Texels of a word in a row. */
+/* Texels of a lane in a row. */
 template <bool Across> constexpr int kTexels = kPairs / (Across ? 2 : 1);
 
-/* Of a lane's texels in a row. */
-template <int C, bool Across> using Sums = Weighed<C>[kTexels<Across>];
+template <int C, bool Across> using Sums = PixelHalves<C>[kTexels<Across>];
 
-/* One row's sums of a lane, 8 times too large where it halves. */
+/* The sums along one row of a lane's texels, 8 times too large with `Across`. Sets `*translucent`
+ * if the lane has alpha below 255. */
 template <int C, bool Isolates, bool Across>
 __device__ inline void add_across(const MapPlane &plane, const Pixels<C, Isolates> &pixels,
                                   bool *translucent, Sums<C, Across> &sum)
 {
   constexpr int kAround = Across ? 1 : 0;
-  const bool weighs = pixels.is_translucent(plane);
-  const bool some_weigh = C == 4 && __any_sync(0xffffffffu, weighs);
-  Weighed<C> value[kPairs + 2 * kAround];
+  const bool is_translucent_lane = pixels.is_translucent(plane);
+  const bool any_translucent = C == 4 && __any_sync(0xffffffffu, is_translucent_lane);
+  PixelHalves<C> value[kPairs + 2 * kAround];
 
-  *translucent |= weighs;
-  if (C == 4 && some_weigh) {
+  *translucent |= is_translucent_lane;
+  if (C == 4 && any_translucent) {
 #pragma unroll
     for (int i = 0; i < kPairs; i++)
-      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, true,
-                         value[i + kAround]);
+      to_halves<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, true,
+                             value[i + kAround]);
   } else {
 #pragma unroll
     for (int i = 0; i < kPairs; i++)
-      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, false,
-                         value[i + kAround]);
+      to_halves<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.maps_of_pair(i) : 0, false,
+                             value[i + kAround]);
   }
 #pragma unroll
   for (int k = 0; k < (C + 1) / 2; k++) {
@@ -251,21 +251,21 @@ __device__ inline void store_texels(const MapPlane &plane, const MipImage &image
   }
 }
 
-/* A warp's texels: kLanes lanes side by side, some rows. The pixels of a row of texels are fetched
- * while the one before is made. */
+/* Makes a warp's texels: the columns of kLanes lanes, `rows` rows. The pixels for a row of texels
+ * are loaded while the row before is computed. */
 template <int C, bool Isolates, bool Across, bool Down>
 __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &plane,
                                         const MipImage &image, int strip, int first, int rows)
 {
   constexpr float kScale = (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
   constexpr int kStep = Down ? 2 : 1, kColumns = Pixels<C, Isolates>::kColumns;
-  const int lane = (int)threadIdx.x % 32, group = strip * kLanes + lane - 1;
-  const int x = (image.first_x << (Across ? 1 : 0)) + group * kColumns;
-  const int column = group * (kColumns / (Across ? 2 : 1));
+  const int lane = (int)threadIdx.x % 32, column_group = strip * kLanes + lane - 1;
+  const int x = (image.first_x << (Across ? 1 : 0)) + column_group * kColumns;
+  const int column = column_group * (kColumns / (Across ? 2 : 1));
   const bool stores = lane > 0 && lane <= kLanes && column < image.width;
   const int end = min(first + rows, image.height);
   __half *to = job.texels + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
-  /* Where pixels beyond the plane's sides are copies of its last ones. */
+  /* Border replicate on a lane's whole group of pixels. */
   const bool clamps =
       job.map.border == CF_BORDER_REPLICATE && plane.vector && plane.width % kColumns == 0;
   const int inner = clamps ? min(max(x, 0), plane.width - kColumns) : x;
@@ -279,7 +279,7 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
     for (int k = 0; k < kStep; k++) {
       load_pixels(job.map, plane, clamps, inner, y++, next[k]);
       if (x != inner)
-        next[k].spread(x < 0);
+        next[k].replicate_edge(x < 0);
       add_across<C, Isolates, Across>(plane, next[k], &translucent, across);
       add<C, Across>(k ? 3.0f : 1.0f, across, sum);
     }
@@ -297,7 +297,7 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
       if (i + 1 < end)
         load_pixels(job.map, plane, clamps, inner, y++, next[k]);
       if (x != inner)
-        pixels[k].spread(x < 0);
+        pixels[k].replicate_edge(x < 0);
     }
     add_across<C, Isolates, Across>(plane, pixels[0], &translucent, across);
     if (!Down) {
@@ -321,11 +321,11 @@ __device__ inline void downsample_strip(const FrameJob &job, const MapPlane &pla
 }
 
 template <int C, bool Isolates>
-__device__ inline void downsample_plane(const FrameJob &job, const MipDownsample &pass, int block)
+__device__ inline void downsample_plane(const FrameJob &job, const MipDownsample &pass, int cta)
 {
   const MapPlane &plane = job.map.plane[pass.plane];
   const MipImage &to = pass.to;
-  const int warp = block * (kThreads / 32) + (int)threadIdx.x / 32;
+  const int warp = cta * (kThreads / 32) + (int)threadIdx.x / 32;
   const int strip = warp % pass.across, first = warp / pass.across * pass.rows;
 
   if (first >= to.height)
@@ -338,19 +338,19 @@ __device__ inline void downsample_plane(const FrameJob &job, const MipDownsample
     downsample_strip<C, Isolates, false, true>(job, plane, to, strip, first, pass.rows);
 }
 
-/* Planes have `A` or `B` channels. */
+/* For planes of `A` and of `B` channels. */
 template <int A, int B, bool Isolates>
 __global__ void __launch_bounds__(kThreads, kFrameCtasOfSm)
     downsample_frame_kernel(const __grid_constant__ FrameJob job)
 {
-  int block;
-  const MipDownsample pass = downsample_of_cta(job, &block);
+  int cta;
+  const MipDownsample pass = downsample_of_cta(job, &cta);
 
   pdl_trigger();
   if (A == B || job.map.plane[pass.plane].channels == A)
-    downsample_plane<A, Isolates>(job, pass, block);
+    downsample_plane<A, Isolates>(job, pass, cta);
   else
-    downsample_plane<B, Isolates>(job, pass, block);
+    downsample_plane<B, Isolates>(job, pass, cta);
 }
 
 template <bool Isolates> void (*kernel_of(int channels))(FrameJob)

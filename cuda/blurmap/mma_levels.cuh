@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: levels as products of weights, and their blend, in
- * halves. What a product leaves is at most 1/16 off where it is largest, and the next one averages
- * it; in return a thread's 16 samples take 8 registers, and no product has to be converted.
+ * For blend_tiles(): levels as matrix products, their blend, and rounding to codes, all in fp16.
+ * The result of a product is rounded by 1/16 of a code at most, and the next product averages these
+ * errors. In return a thread's 16 samples need 8 registers, and results need no conversion.
  */
 #pragma once
 
@@ -17,14 +17,14 @@
 namespace cf::blurmap
 {
 
-constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
+constexpr int kBlocks = 4; /* products side by side in a strip, 8 columns each */
 
-/* What a thread holds of a strip's four products, as the tensor cores leave it: of each a pair of
- * columns in one row, and in another 8 rows below. */
+/* A thread's samples of a strip, in the layout of accumulators: for each product, a pair of columns
+ * in one row, and in the row 8 below. */
 typedef uint32_t Halves[kBlocks][2];
 
-/* The same small number twice: 0x6400 + n is the half 1024 + n. */
-__device__ inline __half2 twice(unsigned n)
+/* n, 0 .. 1023, twice: the bits 0x6400 + n are the fp16 number 1024 + n. */
+__device__ inline __half2 splat_half2(unsigned n)
 {
   return __hsub2(as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
 }
@@ -39,16 +39,17 @@ __device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
   to[3] = from.w;
 }
 
-/* A level in a strip, for a lane. */
+/* A StripLevel, unpacked for a lane. */
 struct Level {
-  unsigned number; /* from the first of the strip on */
+  unsigned number; /* counted from the strip's first level */
   int group, blocks_across;
-  bool three_down; /* blocks, not two */
+  bool three_down; /* blocks_down is 3, not 2 */
   const uint4 *down, *across;
-  uint32_t from, row_bytes; /* where the lane loads its first texels */
+  uint32_t from, row_bytes; /* shared memory address of the lane's first ldmatrix row */
   uint32_t channel_bytes;
 
-  /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
+  /* For channel `channel` of windows at `shared` that hold `channels` channels each. With 0
+   * channels there is only the level's own window. */
   __device__ Level(const StripLevel &entry, const uint4 *weights, uint32_t shared,
                    unsigned channels, unsigned channel)
   {
@@ -68,7 +69,7 @@ struct Level {
     from = shared + 2 * texels + lane % 16 * row_bytes;
   }
 
-  /* Some channels of a strip. */
+  /* Makes the level in a strip, for N consecutive channels. */
   template <int N> __device__ void apply(Halves (&sum)[N]) const
   {
 #pragma unroll
@@ -94,7 +95,7 @@ struct Level {
     uint32_t address = from;
     int k = 0;
 
-    /* Two at a time where registers allow: in small pictures taps come from afar. */
+    /* Two blocks at a time if registers allow: weights may have to come from L2. */
     if constexpr (N < 3) {
 #pragma unroll 1
       for (; k + 1 < blocks_across; k += 2, taps += 128, address += 64) {
@@ -110,7 +111,7 @@ struct Level {
       add_block(rows, __ldg(taps), __ldg(taps + 32), address, sum);
   }
 
-  /* 16 columns of texels. */
+  /* Adds the products with 16 columns of texels. */
   template <int N, int BlocksDown>
   __device__ void add_block(const uint32_t (&rows)[BlocksDown][4], const uint4 &first,
                             const uint4 &last, uint32_t address, Halves (&sum)[N]) const
@@ -140,12 +141,12 @@ struct Level {
   }
 };
 
-/* Adds a level by its share: 1 less how far a sample's lod is from it. */
+/* Adds a level times its blend weight, max(0, 1 - |lod - level|). */
 template <int N>
-__device__ inline void add_share(const Halves &lods, unsigned level, const Halves (&sum)[N],
-                                 Halves (&result)[N])
+__device__ inline void blend_level(const Halves &lods, unsigned level, const Halves (&sum)[N],
+                                   Halves (&result)[N])
 {
-  const __half2 at = twice(level), one = __float2half2_rn(1.0f);
+  const __half2 at = splat_half2(level), one = __float2half2_rn(1.0f);
 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
@@ -164,13 +165,12 @@ __device__ inline void add_share(const Halves &lods, unsigned level, const Halve
 
 /* ---- results ---- */
 
-/* Codes of a strip, four of each product. */
+/* A thread's codes of a strip: for each product four, in the order of the accumulators. */
 typedef uint32_t Codes[kBlocks];
 
-/* 1024 + v of a half is an integer v in its lowest bits; of two that are as near, the even one, as
- * 128 of half way from black to white. Products round by 1/4 at most from 0 to the largest code,
- * and by more below. */
-__device__ inline void finish(const Halves &sum, float centre, Codes &codes)
+/* Rounds sums plus `centre` to codes: adding 1024 leaves an integer in the lowest bits. Ties go to
+ * the even code, such as 128 for the mean of black and white. */
+__device__ inline void round_to_codes(const Halves &sum, float centre, Codes &codes)
 {
   const __half2 zero = __float2half2_rn(1024.0f + centre), least = __float2half2_rn(1024.0f);
 
@@ -187,11 +187,10 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
   }
 }
 
-/* Of 255 that count around a sample; with less nothing does. */
+/* The smallest sum of weights (255 if all samples around count) that makes a sample visible. */
 constexpr float kLeastWeight = 1.0f / (1 << 15);
 
-/* What sums are multiplied by: `scale` / (weights + `centre`), or 0 where these are less than
- * `visible`. */
+/* The factors of sums: scale / (weights + centre), or 0 where weights + centre < visible. */
 __device__ inline void invert(const Halves &weights, float centre, float visible, float scale,
                               Halves &inverse)
 {
@@ -207,13 +206,13 @@ __device__ inline void invert(const Halves &weights, float centre, float visible
   }
 }
 
-/* More than 255 by what halves are off: regular patterns have many samples half way between two
- * codes, which are to be rounded up all the same. */
+/* 255 plus more than the rounding errors of fp16, so that exact ties, of which regular patterns
+ * have many, are always rounded up. */
 constexpr float kCodes = 255.125f;
 
-/* Codes of weighted sums. */
-__device__ inline void finish_weighted(const Halves &sum, const Halves &inverse, float centre,
-                                       Codes &codes)
+/* Rounds weighted sums, times the factors of invert(), plus `centre`, to codes. */
+__device__ inline void round_weighted_to_codes(const Halves &sum, const Halves &inverse,
+                                               float centre, Codes &codes)
 {
   const __half2 zero = __float2half2_rn(centre * (1.0f / 255));
 
@@ -230,17 +229,17 @@ __device__ inline void finish_weighted(const Halves &sum, const Halves &inverse,
   }
 }
 
-/* Codes of samples that nothing shows of. */
-__device__ inline void blank_invisible(const Halves &inverse, float blank, Codes &codes)
+/* Replaces the codes of invisible samples, whose factor is 0, by `transparent_code`. */
+__device__ inline void set_transparent(const Halves &inverse, float transparent_code, Codes &codes)
 {
   const __half2 zero = __float2half2_rn(0.0f);
 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const uint32_t shows = __byte_perm(__hgt2_mask(as_half2(inverse[block][0]), zero),
-                                       __hgt2_mask(as_half2(inverse[block][1]), zero), 0x6420);
+    const uint32_t visible = __byte_perm(__hgt2_mask(as_half2(inverse[block][0]), zero),
+                                         __hgt2_mask(as_half2(inverse[block][1]), zero), 0x6420);
 
-    codes[block] = (codes[block] & shows) | ((uint32_t)blank * 0x01010101u & ~shows);
+    codes[block] = (codes[block] & visible) | ((uint32_t)transparent_code * 0x01010101u & ~visible);
   }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: the texels around a tile in shared memory.
+ * For blend_tiles(): loads the windows of a tile, from mip images or the frame, to shared memory.
  */
 #pragma once
 
@@ -17,19 +17,20 @@
 namespace cf::blurmap
 {
 
-/* Which channel is made when: alpha, if it weighs, before colours. */
+/* The order in which channels are stored in shared memory and made: alpha, if colours are
+ * premultiplied by it, then colours. */
 struct ChannelOrder {
-  int first; /* colour */
-  int alpha; /* or -1 where it does not weigh */
-  int count;
+  int first; /* the first colour */
+  int alpha; /* -1 if colours are not premultiplied */
+  int count; /* channels that are made */
 
   __device__ int channel(int i) const
   {
     return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
   }
 
-  /* Of channel `c`; not less than `count` if it is not made. */
-  __device__ int place(int c) const
+  /* The position of channel `c`; at least `count` if it is not made. */
+  __device__ int position(int c) const
   {
     const int colour = c >= first ? c - first + (alpha < 0 ? 0 : 1) : count;
 
@@ -37,12 +38,12 @@ struct ChannelOrder {
   }
 };
 
-/* Two pixels beside each other, and their map values. */
+/* Two neighbouring pixels, and with map_isolate their map values as fp16. */
 struct TwoPixels {
   uint32_t pixel[2], map;
 };
 
-/* Inside of the plane, from an even column on. */
+/* Loads two pixels inside the plane, from an even column on. */
 template <int C, bool Isolates>
 __device__ inline void load_inner(const MapPlane &plane, int x, int y, TwoPixels &two)
 {
@@ -61,26 +62,27 @@ __device__ inline void load_inner(const MapPlane &plane, int x, int y, TwoPixels
   }
 }
 
-/* As pairs of one channel each, some channels in their order. */
+/* Converts two pixels, and stores channels begin .. end - 1 of `order` as pairs, `step` apart. */
 template <int C, bool Isolates>
 __device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                  const TwoPixels &two, __half *to, int step)
 {
   const bool translucent = order.alpha >= 0;
-  Weighed<C> left, right;
+  PixelHalves<C> left, right;
 
-  weigh<C, Isolates>(plane, two.pixel[0], __byte_perm(two.map, 0, 0x1010), translucent, left);
-  weigh<C, Isolates>(plane, two.pixel[1], __byte_perm(two.map, 0, 0x3232), translucent, right);
+  to_halves<C, Isolates>(plane, two.pixel[0], __byte_perm(two.map, 0, 0x1010), translucent, left);
+  to_halves<C, Isolates>(plane, two.pixel[1], __byte_perm(two.map, 0, 0x3232), translucent, right);
 #pragma unroll
   for (int c = 0; c < C; c++) {
-    const int i = order.place(channel_of<C>(plane, c));
+    const int i = order.position(channel_of<C>(plane, c));
 
     if (i >= begin && i < end)
       *(uint32_t *)(to + (i - begin) * step) = channel_of_two<C>(left, right, c);
   }
 }
 
-/* By a warp a row, so many of its rows at a time as `load` has under way together. */
+/* Loads the rows of a window by load(row, pixels of the lane): each warp loads a row at a time,
+ * with the loads of `AtATime` rows in flight together. */
 template <int C, bool Isolates, int AtATime, typename Load>
 __device__ inline void load_rows(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                  const Window &window, __half *to, const Load &load)
@@ -101,7 +103,7 @@ __device__ inline void load_rows(const MapPlane &plane, ChannelOrder order, int 
   }
 }
 
-/* Channel `c` of four pixels beside each other, as halves of 1024 more: see halves_less. */
+/* Channel `c` of four neighbouring pixels, as fp16 numbers 1024 + code. */
 template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C], int c)
 {
   constexpr uint32_t kBias = 0x64646464u;
@@ -118,8 +120,9 @@ template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C],
   }
 }
 
-/* Four pixels of which all are copies of the first, as they are, or copies of the last. */
-template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int side)
+/* The border replicate: with `side` < 0 all four pixels become copies of the first, with `side` > 0
+ * of the last. */
+template <int C> __device__ inline void replicate_edge(uint32_t (&words)[C], int side)
 {
   if constexpr (C == 1) {
     words[0] = __byte_perm(words[0], 0, side < 0 ? 0 : side > 0 ? 0x3333 : 0x3210);
@@ -132,11 +135,12 @@ template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int si
   }
 }
 
-/* Where none is weighted but by the map, and samples outside, if any, are copies of the outermost:
- * by 14 lanes a row, four pixels each. */
+/* Loads a window of the frame by vectors: 14 lanes load a row, four pixels each. Not for
+ * premultiplied pixels; samples outside, if any, must be those of the border replicate. */
 template <int C, bool Isolates>
-__device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, int begin, int end,
-                                   int x0, int y0, const Window &window, __half *shared)
+__device__ inline void load_frame_vectors(const MapPlane &plane, ChannelOrder order, int begin,
+                                          int end, int x0, int y0, const Window &window,
+                                          __half *shared)
 {
   constexpr int kAtATime = 12, kRows = 2 * kThreads / 32, kQuads = columns_of(0) / 4;
   const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
@@ -180,8 +184,8 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
 #pragma unroll
   for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
     if (C < 4) {
-      spread_four<C>(words[i], side);
-      spread_four<2>(map[i], side);
+      replicate_edge<C>(words[i], side);
+      replicate_edge<2>(map[i], side);
     }
 #pragma unroll
     for (int c = 0; c < (C == 4 ? 3 : C); c++) {
@@ -199,6 +203,7 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
   }
 }
 
+/* Loads a window of the frame, whose first sample is (x0, y0). */
 template <int C, bool Isolates>
 __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, ChannelOrder order,
                                   int begin, int end, int x0, int y0, const Window &window,
@@ -212,7 +217,7 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
   if constexpr (C != 3) {
     if (order.alpha < 0 && plane.vector &&
         (inside || (C < 4 && job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
-      load_inside<C, Isolates>(plane, order, begin, end, x0, y0, window, shared);
+      load_frame_vectors<C, Isolates>(plane, order, begin, end, x0, y0, window, shared);
       return;
     }
   }
@@ -238,12 +243,12 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
       });
 }
 
-__device__ inline int inside(int i, int first, int count)
+__device__ inline int clamped(int i, int first, int count)
 {
   return min(max(i - first, 0), count - 1);
 }
 
-/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
+/* Starts copying a window: each row in `pieces` pieces of `Bytes`, by 2^log_across threads. */
 template <int Bytes>
 __device__ inline void copy_rows(const MipWindow &window, int pieces, int log_across,
                                  const __half *texels, ChannelOrder order, int begin, int end,
@@ -272,7 +277,7 @@ __device__ inline void copy_rows(const MipWindow &window, int pieces, int log_ac
   }
 }
 
-/* At borders and where texels are not aligned to 16 bytes. */
+/* Copies a channel of a window that is not inside the image or not aligned: kCopyClamped. */
 __device__ inline void copy_quads(const MipImage &image, const __half *from, int x0, int y0,
                                   const Window &window, __half *to)
 {
@@ -283,12 +288,12 @@ __device__ inline void copy_quads(const MipImage &image, const __half *from, int
 
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      column[k] = inside(x + k, image.first_x, image.width);
+      column[k] = clamped(x + k, image.first_x, image.width);
 #pragma unroll 4
     for (int row = (int)threadIdx.x / 8; row < window.rows; row += kThreads / 8) {
       const uint16_t *line =
           (const uint16_t *)from +
-          (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
+          (size_t)clamped(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
       uint32_t texel[4];
 
 #pragma unroll
@@ -310,13 +315,13 @@ __device__ inline void load_image(const MipImage &image, const __half *texels, C
                to);
 }
 
-/* Starts loading the texels around a tile, of some channels in their order; how many there are. */
+/* Loads a window without a MipWindow: channels begin .. end - 1 of `order`. Returns its texels. */
 template <int C, bool Isolates>
 __device__ inline int load_texels(const FrameJob &job, const MapPlane &plane, const MipImage &from,
                                   ChannelOrder order, int begin, int end, int x0, int y0,
                                   __half *to)
 {
-  /* A copy in registers, where copies between memories cannot change it. */
+  /* A copy in registers: the compiler cannot know that stores to `to` do not change `from`. */
   const MipImage image = from;
   const Window window(image.log_x, image.log_y, y0);
   const int left = (x0 >> image.log_x) - CF_MIP_REACH, top = (y0 >> image.log_y) - CF_MIP_REACH;
@@ -328,7 +333,8 @@ __device__ inline int load_texels(const FrameJob &job, const MapPlane &plane, co
   return (end - begin) * window.texels();
 }
 
-/* The same of the images of some groups, to the end. */
+/* Starts loading the windows of the groups in `batch`, one after the other; `groups` are all that
+ * the tile needs, `recorded` is how many of these its record lists. await_texels() must follow. */
 template <int C, bool Isolates>
 __device__ inline void load_groups(const FrameJob &job, const MapPlane &plane,
                                    const PlanePlan &plan, unsigned recorded, unsigned groups,
@@ -365,7 +371,7 @@ __device__ inline void load_groups(const FrameJob &job, const MapPlane &plane,
                     kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch, address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
-  /* Products also read 16 bytes beyond the last texels, times 0. */
+  /* Products read 16 bytes behind the last texels, with weights of 0: they must not be NaN. */
   if (threadIdx.x < 4)
     ((uint32_t *)to)[threadIdx.x] = 0;
   cp_async_commit();
@@ -377,8 +383,8 @@ __device__ inline void await_texels()
   __syncthreads();
 }
 
-/* One channel of what does not fit into shared memory at once. Inlined, it would take registers
- * from all others. */
+/* Replaces the contents of shared memory by one channel of a batch. Not inlined, to save registers
+ * in the code of tiles that fit. */
 template <int C, bool Isolates>
 __device__ __noinline__ void load_next(const FrameJob &job, const MapPlane &plane,
                                        const PlanePlan &plan, unsigned recorded, unsigned groups,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tiles of blur maps on tensor cores: a block loads the texels around its tile, each warp makes
- * from them the levels that its own samples need, and blends.
+ * Tiles of blur maps on tensor cores. A CTA loads the windows of its tile; each warp makes the
+ * levels that the samples of its strip need, blends them, and stores codes.
  */
 #include "cuda/blurmap/mma_load.cuh"
 #include "cuda/blurmap/mma_levels.cuh"
@@ -12,7 +12,7 @@ namespace cf::blurmap
 namespace
 {
 
-/* Of four channels the one that is alpha or padding comes last. */
+/* Channels without alpha or padding. */
 template <int C> constexpr int kColours = C == 4 ? 3 : C;
 
 __device__ inline unsigned lod_of(const Halves &lods, int block, int i)
@@ -24,7 +24,8 @@ __device__ inline unsigned lod_of(const Halves &lods, int block, int i)
 
 /* ---- stores ---- */
 
-/* The four pixels of a product, whose colours begin at byte `first`. */
+/* A thread's four pixels of product `block`, from codes per channel. `first`: the first colour's
+ * byte in a pixel. */
 template <int C>
 __device__ inline void pixels_of(const Codes (&codes)[C], int first, int block,
                                  uint32_t (&pixel)[4])
@@ -55,7 +56,7 @@ __device__ inline void pixels_of(const Codes (&codes)[C], int first, int block,
   }
 }
 
-/* Samples side by side, which begin at a multiple of 8 bytes. */
+/* Stores N neighbouring pixels to an address that is a multiple of 8 bytes. */
 template <int C, int N> __device__ inline void store_words(uint8_t *to, const uint32_t (&sample)[N])
 {
   uint32_t words[N * C / 4] = {};
@@ -74,11 +75,12 @@ template <int C, int N> __device__ inline void store_words(uint8_t *to, const ui
     ((uint2 *)to)[i] = make_uint2(words[2 * i], words[2 * i + 1]);
 }
 
-/* Where a warp works. */
+/* A warp's strip. */
 struct Strip {
   int x0, y0;
-  bool copies; /* some samples */
+  bool copies; /* some samples are copied from the source */
 
+  /* Whether a sample is to be made; whether all of the strip's are. */
   __device__ bool has(const MapPlane &plane, int x, int y) const
   {
     return x < plane.width && y >= plane.first && y < plane.end;
@@ -91,7 +93,7 @@ struct Strip {
   }
 };
 
-/* Samples of some products from `first` on, in the upper or lower row. */
+/* A thread's pixels of products first .. first + Products - 1, in its upper or lower row. */
 template <int C, int Products>
 __device__ inline void samples_of(const Codes (&codes)[C], int first_c, int first, int half,
                                   uint32_t (&sample)[2 * Products])
@@ -106,9 +108,9 @@ __device__ inline void samples_of(const Codes (&codes)[C], int first_c, int firs
   }
 }
 
-/* Exchanges with the lanes whose samples are in the same rows: of the lane `q` of four, its four
- * codes of product `p` become those of lane `p`, product `q`. */
-__device__ inline void exchange(Codes &codes)
+/* Transposes codes among the four lanes of the same rows: lane q gets from lane p the codes of
+ * product q, as its product p, and so has 8 neighbouring samples of each row. */
+__device__ inline void transpose_codes(Codes &codes)
 {
 #pragma unroll
   for (int step = 1; step < 4; step *= 2) {
@@ -126,8 +128,7 @@ __device__ inline void exchange(Codes &codes)
   }
 }
 
-/* Where all samples are made, and stores may be wide: of few channels, after lanes have exchanged
- * theirs for 8 samples side by side. */
+/* Stores a strip of which all samples are made, by vectors. */
 template <int C>
 __device__ inline void store_whole(const MapPlane &plane, const Strip &strip, Codes (&codes)[C],
                                    int first_c)
@@ -140,7 +141,7 @@ __device__ inline void store_whole(const MapPlane &plane, const Strip &strip, Co
   if constexpr (C < 4) {
 #pragma unroll
     for (int c = 0; c < C; c++)
-      exchange(codes[c]);
+      transpose_codes(codes[c]);
   }
 #pragma unroll
   for (int half = 0; half < 2; half++, to += 8 * plane.destination_stride) {
@@ -186,6 +187,7 @@ __device__ inline void store_strip(const MapPlane &plane, const Strip &strip, co
   }
 }
 
+/* Copies a strip from the source. */
 template <int C> __device__ inline void copy_strip(const MapPlane &plane, const Strip &strip)
 {
   constexpr int kWords = 2 * C; /* of 16 bytes, of a row */
@@ -226,8 +228,8 @@ template <int C> __device__ inline ChannelOrder order_of(const FrameJob &job, co
   return {first, opaque ? -1 : plane.alpha, kColours<C> + (opaque ? 0 : 1)};
 }
 
-/* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
- * first `skip`. */
+/* For strips with more levels than a record holds: lists kLevelsInShared levels after the first
+ * `skip`. */
 __device__ __noinline__ void list_more_levels(const FrameJob &job, const PlanePlan &plan, int x0,
                                               int y0, int skip, StripLevel *levels)
 {
@@ -242,17 +244,17 @@ __device__ __noinline__ void list_more_levels(const FrameJob &job, const PlanePl
   __syncwarp();
 }
 
-/* What a warp blends. */
+/* The levels that a warp blends. */
 struct StripWork {
   const FrameJob &job;
   const PlanePlan &plan;
   int x0, y0; /* of the tile */
-  int count;  /* levels */
+  int count;  /* levels of the strip */
   StripLevel *levels;
-  uint32_t shared;
+  uint32_t shared; /* address of the windows */
 
-  /* Adds the levels made from the groups `batch`, for channel `channel` and those after it, from
-   * windows of `channels`. `fresh`: `levels` still begins with the strip's first. */
+  /* Blends the levels of the groups in `batch`, for N channels from `channel` on, of windows that
+   * hold `channels` channels. `fresh`: first call for this strip, so `levels` must be listed. */
   template <int N>
   __device__ void add_levels(const Halves &lods, unsigned batch, unsigned channels,
                              unsigned channel, bool fresh, Halves (&result)[N]) const
@@ -272,7 +274,7 @@ struct StripWork {
         Halves sum[N];
 
         level.apply(sum);
-        add_share(lods, level.number, sum, result);
+        blend_level(lods, level.number, sum, result);
       }
     }
   }
@@ -283,9 +285,9 @@ __device__ inline const uint4 *strip_of_warp(const FrameJob &job)
   return (const uint4 *)&job.strips[blockIdx.x * (kThreads / 32) + threadIdx.x / 32];
 }
 
-/* Puts the warp's strip record into shared memory: `early` is what the lane loaded of its first
- * kEarlyLevels + 1 words. Returns the record's count and copies. */
-__device__ inline uint2 take_record(const FrameJob &job, const uint4 &early, StripLevel *record)
+/* Stores the warp's strip record to shared memory. `early` is the uint4 that the lane has loaded of
+ * its first kEarlyLevels + 1. Returns StripRecord.count and .copies. */
+__device__ inline uint2 stage_record(const FrameJob &job, const uint4 &early, StripLevel *record)
 {
   const int lane = (int)threadIdx.x % 32;
 
@@ -301,7 +303,7 @@ __device__ inline uint2 take_record(const FrameJob &job, const uint4 &early, Str
   return head;
 }
 
-/* The thread's samples of FrameJob.lods or FrameJob.inverse. */
+/* Loads the thread's samples of FrameJob.lods or FrameJob.inverse. */
 __device__ inline void load_samples(const uint4 *from, Halves &samples)
 {
 #pragma unroll
@@ -315,8 +317,7 @@ __device__ inline void load_samples(const uint4 *from, Halves &samples)
   }
 }
 
-/* Of the map times white, 127 less the centre: what sums of the map times a picture are multiplied
- * by. */
+/* Stores FrameJob.inverse. `sum` is the blurred map times 127: white less the centre. */
 __device__ inline void store_inverse(const FrameJob &job, const Halves &sum)
 {
   Halves inverse;
@@ -329,8 +330,8 @@ __device__ inline void store_inverse(const FrameJob &job, const Halves &sum)
                    inverse[2 * half + 1][1]);
 }
 
-/* All channels at a time, where none weighs, or, isolating, the map alone, by which all samples are
- * visible that are not copied. */
+/* Blends all channels at once, without alpha. With map_isolate every sample that is not copied is
+ * visible, since its own map value counts. */
 template <int C, bool Isolates>
 __device__ inline void blend_together(const StripWork &work, const MapPlane &plane,
                                       const Halves &lods, const ChannelOrder &order,
@@ -342,33 +343,35 @@ __device__ inline void blend_together(const StripWork &work, const MapPlane &pla
 #pragma unroll
   for (int c = 0; c < kColours<C>; c++) {
     if (Isolates)
-      finish_weighted(result[c], inverse, plane.centre[order.first + c], codes[c]);
+      round_weighted_to_codes(result[c], inverse, plane.centre[order.first + c], codes[c]);
     else
-      finish(result[c], plane.centre[order.first + c], codes[c]);
+      round_to_codes(result[c], plane.centre[order.first + c], codes[c]);
   }
 }
 
-/* Alpha that weighs colours: its codes, and what these are to be multiplied by. */
+/* Blended alpha: makes its codes, and the factors of premultiplied colours. */
 template <bool Isolates>
-__device__ inline void take_alpha(const Halves &alpha, Halves &inverse, Codes &codes)
+__device__ inline void finish_alpha(const Halves &alpha, Halves &inverse, Codes &codes)
 {
   if (Isolates) {
-    finish_weighted(alpha, inverse, 0.0f, codes);
+    round_weighted_to_codes(alpha, inverse, 0.0f, codes);
     invert(alpha, 0.0f, kLeastWeight, 1.0f, inverse);
   } else {
-    finish(alpha, 255.0f, codes);
+    round_to_codes(alpha, 255.0f, codes);
     invert(alpha, 255.0f, 0.5f, 1.0f, inverse);
   }
 }
 
-/* What of a tile is in shared memory at a time. */
+/* How much of a tile is in shared memory at a time. */
 struct Residency {
   bool whole;      /* all windows, all channels */
   bool by_channel; /* all windows of one channel; else one window of one channel */
 };
 
-/* One channel after another, alpha first; in the end each colour has moved to its place. */
-template <int C, bool Isolates, bool OfMap>
+/* Blends one channel after the other, alpha first, and stores the strip. Each new colour is the
+ * last of `codes`, and those before move on by one: indices are constants. With `MapOnly` stores
+ * FrameJob.inverse instead. */
+template <int C, bool Isolates, bool MapOnly>
 __device__ inline void
 blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
                unsigned recorded, unsigned needed, const Residency &residency,
@@ -392,12 +395,12 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
                                   residency.whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
-    if (OfMap) {
+    if (MapOnly) {
       store_inverse(work.job, result[0]);
       return;
     }
     if (C == 4 && i == 0 && order.alpha >= 0) {
-      take_alpha<Isolates>(result[0], inverse, codes[C - 1]);
+      finish_alpha<Isolates>(result[0], inverse, codes[C - 1]);
       continue;
     }
 #pragma unroll
@@ -409,10 +412,10 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
     const int channel = order.channel(i);
     Codes &last = codes[kColours<C> - 1];
     if (Isolates || (C == 4 && order.alpha >= 0)) {
-      finish_weighted(result[0], inverse, plane.centre[channel], last);
-      blank_invisible(inverse, plane.blank[channel], last);
+      round_weighted_to_codes(result[0], inverse, plane.centre[channel], last);
+      set_transparent(inverse, plane.transparent_code[channel], last);
     } else {
-      finish(result[0], plane.centre[channel], last);
+      round_to_codes(result[0], plane.centre[channel], last);
     }
   }
   if (work.count == 0)
@@ -421,22 +424,24 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
     store_strip<C>(plane, strip, lods, codes, order.first);
 }
 
-/* The CTA's tile, with its record and what the lane loaded of the strip's. */
-template <int C, bool Isolates, bool OfMap>
-__device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, const uint4 &of_strip,
-                                 const MapPlane &plane, const PlanePlan &plan, __half *shared)
+/* Makes the CTA's tile. `tile_head` is the first uint4 of its TileRecord, `strip_part` the one that
+ * the lane has loaded of the StripRecord. */
+template <int C, bool Isolates, bool MapOnly>
+__device__ inline void make_tile(const FrameJob &job, const uint4 &tile_head,
+                                 const uint4 &strip_part, const MapPlane &plane,
+                                 const PlanePlan &plan, __half *shared)
 {
   const int warp = (int)threadIdx.x / 32;
   StripLevel *record = (StripLevel *)(shared + kSharedTexels + 8) + warp * (kLevelsInShared + 1);
-  const uint2 head = take_record(job, of_strip, record);
-  const int count = (int)head.x, texels = (int)of_tile.y;
-  const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
-  const int x0 = (int)(of_tile.z & 0xffff) * kTileColumns;
-  const int y0 = (int)(of_tile.z >> 16) * kStripRows;
+  const uint2 head = stage_record(job, strip_part, record);
+  const int count = (int)head.x, texels = (int)tile_head.y;
+  const unsigned needed = tile_head.x, recorded = tile_head.w & (kFrameOnly - 1);
+  const int x0 = (int)(tile_head.z & 0xffff) * kTileColumns;
+  const int y0 = (int)(tile_head.z >> 16) * kStripRows;
   const Strip strip = {x0, y0 + warp * kStripRows, head.y != 0};
 
-  /* Of four channels, making mips from the frame finds whether all is opaque. */
-  if (C == 4 || !(of_tile.w & kFrameOnly))
+  /* With four channels, downsample_frame() sets `*transparent`. */
+  if (C == 4 || !(tile_head.w & kFrameOnly))
     pdl_wait();
   const ChannelOrder order = order_of<C>(job, plane);
   const Residency residency = {order.count * texels <= kSharedTexels, texels <= kSharedTexels};
@@ -447,12 +452,12 @@ __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, cons
   Halves lods = {}, inverse = {};
   if (count > 1 || strip.copies)
     load_samples(job.lods, lods);
-  if (Isolates && !OfMap && count > 0)
+  if (Isolates && !MapOnly && count > 0)
     load_samples(job.inverse, inverse);
   if (residency.whole && needed)
     await_texels();
   if (residency.whole && count == 0) {
-    if (!OfMap)
+    if (!MapOnly)
       copy_strip<C>(plane, strip);
     return;
   }
@@ -466,28 +471,28 @@ __device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, cons
     blend_together<C, Isolates>(work, plane, lods, order, inverse, codes);
     store_strip<C>(plane, strip, lods, codes, order.first);
   } else {
-    blend_channels<C, Isolates, OfMap>(work, plane, strip, lods, recorded, needed, residency, order,
-                                       inverse, shared, codes);
+    blend_channels<C, Isolates, MapOnly>(work, plane, strip, lods, recorded, needed, residency,
+                                         order, inverse, shared, codes);
   }
 }
 
-/* Planes have `A` or `B` channels. `OfMap`: stores the map's reciprocals, not pixels. */
-template <int A, int B, bool Isolates, bool OfMap = false>
+/* For planes of `A` and of `B` channels. `MapOnly`: blend_map(). */
+template <int A, int B, bool Isolates, bool MapOnly = false>
 __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
     blend_tiles_kernel(const __grid_constant__ FrameJob job)
 {
 #ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) __half shared[];
-  const uint4 of_tile = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
-  const uint4 of_strip = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kEarlyLevels));
-  const unsigned p = of_tile.w >> 8 & 255;
+  const uint4 tile_head = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
+  const uint4 strip_part = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kEarlyLevels));
+  const unsigned p = tile_head.w >> 8 & 255;
   const MapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A, Isolates, OfMap>(job, of_tile, of_strip, plane, job.plane[p], shared);
+    make_tile<A, Isolates, MapOnly>(job, tile_head, strip_part, plane, job.plane[p], shared);
   else
-    make_tile<B, Isolates, OfMap>(job, of_tile, of_strip, plane, job.plane[p], shared);
-  /* What comes after this grid also comes after the one before. */
+    make_tile<B, Isolates, MapOnly>(job, tile_head, strip_part, plane, job.plane[p], shared);
+  /* So that work after this grid also comes after the grids before it. */
   pdl_wait();
 #endif
 }
@@ -506,7 +511,7 @@ template <bool Isolates> void (*tiles_kernel(int channels))(FrameJob)
 
 int tile_shared_bytes_of_sm()
 {
-  constexpr int kReserved = 1024; /* of each CTA */
+  constexpr int kReserved = 1024; /* bytes for the system, per CTA */
 
   return kTileCtasOfSm * (kSharedBytes + kReserved);
 }

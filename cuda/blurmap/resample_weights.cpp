@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The weights that lead from texels to the samples of a level, in the order in which the threads of
- * a warp hold them.
+ * The weights from texels to the samples of a level, as matrices in the order in which the lanes of
+ * a warp hold their elements.
  */
 #include "cuda/blurmap/frame_types.cuh"
 #include "cuda/common/half2.cuh"
@@ -18,7 +18,7 @@ extern "C" {
 namespace cf::blurmap
 {
 
-/* Where Gaussians between texels are cut, in their sigmas. */
+/* Gaussians of texels are cut off at this many of their sigmas. */
 #define CUT 4.0
 
 namespace
@@ -26,14 +26,16 @@ namespace
 
 constexpr int kMostSamples = kTileColumns, kMostTexels = 64;
 
-/* What each of up to 32 samples takes of texels 0.. of a window. */
-typedef uint16_t Samples[kMostSamples][kMostTexels];
+/* weights[sample][texel of the window], fp16. */
+typedef uint16_t WeightTable[kMostSamples][kMostTexels];
 
+/* The texels with weights other than 0; the texel of sample 0 is number 0. */
 typedef struct {
-  int first, last; /* texels that samples take something of, from that of the first sample on */
+  int first, last;
 } Reach;
 
-/* How far from a sample texels count. */
+/* The distance, in samples, up to which texels have weights. `*rest`: sigma of the Gaussian that
+ * downsampling leaves to do. */
 double reach_of(double sigma, int log, double *rest)
 {
   *rest = sqrt(sigma * sigma - mip_variance12(log) / 12.0);
@@ -50,8 +52,9 @@ void texels_of(double sigma, int log, int sample, Reach *texels)
   texels->last = (int)floor((centre + reach) / size + 1e-9);
 }
 
-/* Rounding errors are carried on, so that the halves add up to 1. */
-void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostTexels])
+/* Sets the weights of a sample in a window that starts at texel `window`. Rounding errors are
+ * carried to the next weight, so that the fp16 weights add up to 1. */
+void set_sample_weights(double sigma, int log, int sample, int window, uint16_t weight[kMostTexels])
 {
   double rest, sum = 0.0, carry = 0.0, exact[kMostTexels];
   const double size = 1 << log;
@@ -73,14 +76,14 @@ void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight
   }
 }
 
-void weigh(double sigma, int log, int from, int samples, int window, Samples weights)
+void set_weights(double sigma, int log, int from, int samples, int window, WeightTable weights)
 {
   const int size = 1 << log;
 
-  memset(weights, 0, sizeof(Samples));
+  memset(weights, 0, sizeof(WeightTable));
   for (int i = 0; i < samples; i++) {
     if (i < size)
-      weigh_sample(sigma, log, from + i, window, weights[i]);
+      set_sample_weights(sigma, log, from + i, window, weights[i]);
     else
       memcpy(weights[i] + 1, weights[i - size], (kMostTexels - 1) * sizeof weights[i][0]);
   }
@@ -95,7 +98,7 @@ Reach reach_of_samples(double sigma, int log, int samples)
   return Reach{first.first, last.last};
 }
 
-/* How many different sets of samples a texel holds. */
+/* LevelWeights.variants_* + 1: positions of `samples` samples in a texel. */
 int variants_of(int log, int samples)
 {
   return (1 << log) > samples ? (1 << log) / samples : 1;
@@ -106,8 +109,8 @@ uint32_t pair_of(const uint16_t *weight)
   return weight[0] | (uint32_t)weight[1] << 16;
 }
 
-/* A left side: rows are samples. */
-void lay_out_down(const Samples weights, int block, uint4 *to)
+/* The left matrix of 16 samples (rows) by 16 texels. */
+void lay_out_down(const WeightTable weights, int block, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
     const int g = lane / 4, k = 16 * block + lane % 4 * 2;
@@ -117,8 +120,8 @@ void lay_out_down(const Samples weights, int block, uint4 *to)
   }
 }
 
-/* Two right sides: columns are samples. */
-void lay_out_across(const Samples weights, int block, int half, uint4 *to)
+/* Two right matrices of 16 texels by 8 samples (columns). */
+void lay_out_across(const WeightTable weights, int block, int half, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
     const uint16_t *left = weights[16 * half + lane / 4];
@@ -144,7 +147,7 @@ bool make_room(WeightList *list, size_t count, CfStatus *status)
   return true;
 }
 
-/* Blocks of 16 texels from texel `first` of the window on. */
+/* The number of blocks of 16 texels, from texel `first` of the window on; at least 2. */
 int blocks_from(int first, Reach reach)
 {
   const int blocks = (reach.last + CF_MIP_REACH - first) / 16 + 1;
@@ -159,7 +162,7 @@ bool add_weights_down(WeightList *list, double sigma, int log, LevelWeights *lev
 {
   const int variants = variants_of(log, kStripRows), window = log ? 32 : 48;
   const Reach reach = reach_of_samples(sigma, log, kStripRows);
-  Samples samples;
+  WeightTable samples;
 
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
   level->first_row = (short)smaller(reach.first + CF_MIP_REACH, window - 16 * level->blocks_down);
@@ -168,7 +171,7 @@ bool add_weights_down(WeightList *list, double sigma, int log, LevelWeights *lev
   if (!make_room(list, (size_t)variants * (size_t)level->blocks_down * 32, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, samples);
+    set_weights(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, samples);
     for (int block = 0; block < level->blocks_down; block++, list->count += 32)
       lay_out_down(samples, block, list->data + list->count);
   }
@@ -181,9 +184,9 @@ bool add_weights_across(WeightList *list, double sigma, int log, LevelWeights *l
   const int variants = variants_of(log, kTileColumns);
   const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
   const Reach reach = reach_of_samples(sigma, log, kTileColumns);
-  Samples samples;
+  WeightTable samples;
 
-  /* Rows of texels can be read from multiples of 8 on. */
+  /* ldmatrix reads rows from multiples of 8 texels on. */
   level->first_column = (short)((reach.first + CF_MIP_REACH) / 8 * 8);
   if (level->first_column + 16 * blocks_from(level->first_column, reach) > window)
     level->first_column = 0;
@@ -193,7 +196,8 @@ bool add_weights_across(WeightList *list, double sigma, int log, LevelWeights *l
   if (!make_room(list, (size_t)variants * (size_t)level->blocks_across * 64, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH, samples);
+    set_weights(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH,
+                samples);
     for (int block = 0; block < level->blocks_across; block++) {
       for (int half = 0; half < 2; half++, list->count += 32)
         lay_out_across(samples, block, half, list->data + list->count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps on the host: the plan of the levels, where images, records and maps lie, and the
- * launches of a frame.
+ * Blur maps on the host: weights and mip images for the levels, device memory, and the launches of
+ * a frame.
  */
 #include "cuda/blurmap/frame_types.cuh"
 #include "cuda/common/int_math.cuh"
@@ -15,8 +15,8 @@ namespace cf::blurmap
 namespace
 {
 
-/* Of a picture along each axis, where texels are larger than samples and are halves: where there
- * are few, each counts many times, and so do its rounding errors. */
+/* The fewest texels of a mip image along an axis for fp16. If there are fewer, the border repeats
+ * each of them often, and with it its rounding error. */
 constexpr int kLeastTexels = 4;
 
 constexpr int kWarps = kThreads / 32;
@@ -25,34 +25,35 @@ constexpr size_t kRowAlignment = 256;
 
 } // namespace
 
-/* Device memory is only ever used in the order of one stream. */
+/* Device memory is used in the order of one stream. */
 struct Schedule {
   CfVideo video;
   CfDevice *device;
   int planes, border;
   bool isolates;
-  bool mma_serves; /* the GPU and the format allow it */
-  bool mma;        /* and the levels are accurate; else tiles are made in fp32 */
+  bool mma_supported; /* by GPU and format */
+  bool mma;           /* and accurate for these levels; else fp32_tiles.cu makes the frame */
 
-  /* The levels, for which `weights` are sent to the device once. */
+  /* For the levels last planned. `weights` are sent to the device once. */
   CfMipPlane mips[CF_MAX_PLANES];
   PlanePlan plane[CF_MAX_PLANES];
   WeightList weights;
   bool weights_sent;
 
-  /* What depends on the rows to make, too. */
-  bool placed; /* and sent to the device */
+  /* For the rows last made; if `placed`, also in device memory. */
+  bool placed;
   int first[CF_MAX_PLANES], end[CF_MAX_PLANES];
   uint64_t texels;
   int of_depth[CF_MIP_LOGS + 1]; /* index of the first image of each depth (cf_mip_depth) */
-  int ctas[CF_MIP_LOGS];         /* of the launch for each depth */
+  int ctas[CF_MIP_LOGS];         /* grid of the launch for each depth */
   MipDownsample downsample[CF_MAX_PLANES * CF_MIP_IMAGES];
 
-  bool maps_read;
-  bool found;   /* LODs and records, for these rows */
-  bool ordered; /* by cost */
-  bool weighed; /* isolating: what sums are multiplied by, for these records */
-  unsigned frame;
+  /* What in device memory is valid while the map stays the same. */
+  bool maps_read;     /* MapPlane.map */
+  bool records_valid; /* LODs and records, for these rows */
+  bool sorted;        /* records are in the order of cost */
+  bool inverse_valid; /* FrameJob.inverse, for these records */
+  unsigned frame;     /* number of the last frame */
 
   PlanePlan *device_plane;
   MipDownsample *device_downsample;
@@ -64,7 +65,7 @@ struct Schedule {
   TileRecord *tiles;
   unsigned *order;
   unsigned *transparent;
-  uint8_t *maps; /* see place_maps; NULL before samples isolate */
+  uint8_t *maps; /* place_maps(); allocated by the first plan with map_isolate */
 };
 
 namespace
@@ -142,7 +143,7 @@ CfMipArea area_of(const Schedule *state, int p, int first, int end)
           state->border};
 }
 
-/* Refuses pictures and levels of which some job would have too many texels. */
+/* Fails if a job of all rows would have too many texels. */
 bool check_whole_picture(Schedule *state, CfStatus *status)
 {
   uint64_t texels = 0;
@@ -177,8 +178,8 @@ bool place_images(Schedule *state, int p, CfStatus *status)
   return true;
 }
 
-/* Appends the images of one depth, of which each CTA, or warp where tensor cores serve and it reads
- * the frame, makes `rows` rows of texels. */
+/* Appends the images of one depth. Each CTA makes `rows` rows of texels of one channel; each warp,
+ * in downsample_frame(), `rows` rows of all channels. */
 void list_depth(Schedule *state, int depth, int rows)
 {
   const bool by_warps = depth == 1 && state->mma;
@@ -237,8 +238,9 @@ size_t row_bytes(const Schedule *state, int p, size_t pixel)
   return round_up((size_t)cf_plane_width(&state->video, p) * pixel, kRowAlignment);
 }
 
-/* Places what isolating needs: a white row for all planes, the planes of the map, and, from the
- * offset on that it returns, what FrameJob.inverse points to. With NULL only tells the offset. */
+/* Sets the pointers of `map` (unless NULL) into state->maps: after a white row, which
+ * make_inverse() uses as source of all planes, the map of each plane. Returns the offset behind
+ * these, where FrameJob.inverse is. */
 size_t place_maps(const Schedule *state, MapJob *map)
 {
   size_t bytes = row_bytes(state, 0, CF_MAX_CHANNELS);
@@ -283,7 +285,8 @@ bool send_plan(Schedule *state, void *stream, CfStatus *status)
                 (size_t)state->of_depth[CF_MIP_LOGS] * sizeof state->downsample[0], stream, status);
 }
 
-/* For the rows of a job. */
+/* Places mip images for the rows of a job, and sends the plan to the device, unless that is done.
+ */
 bool place(Schedule *state, const MapJob *map, void *stream, CfStatus *status)
 {
   bool placed = state->placed;
@@ -295,7 +298,7 @@ bool place(Schedule *state, const MapJob *map, void *stream, CfStatus *status)
   }
   if (placed)
     return true;
-  state->placed = state->found = false;
+  state->placed = state->records_valid = false;
   state->texels = 0;
   for (int p = 0; p < state->planes; p++) {
     if (!place_images(state, p, status))
@@ -311,7 +314,7 @@ int tiles_of_plane(int width, int first, int end)
   return div_up(width, kTileColumns) * div_up(end - first / kStripRows * kStripRows, kTileRows);
 }
 
-/* No job has more tiles than one for the whole picture. */
+/* For the whole picture: no job has more tiles. */
 bool allocate_records(Schedule *state, CfStatus *status)
 {
   size_t tiles = 0;
@@ -375,25 +378,25 @@ void describe_job(Schedule *state, const MapJob *map, FrameJob *job)
   job->always_transparent = state->of_depth[1] == state->of_depth[2];
 }
 
-/* Finds the records of a map; of one that stays, in its second frame those of the tiles in order.
- */
-bool find_records(Schedule *state, FrameJob job, bool same_map, void *stream, CfStatus *status)
+/* Makes LODs and records, unless they are valid. For a map that stays the same they are made twice:
+ * in its first frame, and in its second in the order of cost. */
+bool make_records(Schedule *state, FrameJob job, bool same_map, void *stream, CfStatus *status)
 {
-  const bool stays = same_map && state->found;
+  const bool stays = same_map && state->records_valid;
 
-  if (stays && state->ordered)
+  if (stays && state->sorted)
     return true;
-  state->found = state->weighed = false;
+  state->records_valid = state->inverse_valid = false;
   if (stays && !sort_tiles(&job, state->order, stream, status))
     return false;
   job.order = stays ? state->order : nullptr;
-  state->ordered = stays;
-  state->found = look_up_sigma(&job, state->device->info.multiprocessors, stream, status);
-  return state->found;
+  state->sorted = stays;
+  state->records_valid = look_up_sigma(&job, state->device->info.multiprocessors, stream, status);
+  return state->records_valid;
 }
 
-/* Where samples isolate: of a map that stays, once. */
-bool find_maps(Schedule *state, const FrameJob *job, bool same_map, void *stream, CfStatus *status)
+/* With map_isolate, makes MapPlane.map; once for a map that stays the same. */
+bool make_maps(Schedule *state, const FrameJob *job, bool same_map, void *stream, CfStatus *status)
 {
   if (!state->isolates || (same_map && state->maps_read))
     return true;
@@ -421,22 +424,23 @@ bool make_mips(Schedule *state, FrameJob *job, void *stream, CfStatus *status)
   return true;
 }
 
-/* Isolating: blurs the map, as a white picture that it weighs, once for all frames of its records.
- */
-bool weigh_map(Schedule *state, const FrameJob *job, void *stream, CfStatus *status)
+/* With map_isolate, makes FrameJob.inverse, unless it is valid: blurs a white picture times the
+ * map. */
+bool make_inverse(Schedule *state, const FrameJob *job, void *stream, CfStatus *status)
 {
   FrameJob white = *job;
 
-  if (!state->isolates || !state->mma || state->weighed)
+  if (!state->isolates || !state->mma || state->inverse_valid)
     return true;
   for (int p = 0; p < state->planes; p++) {
     white.map.plane[p].source = state->maps;
     white.map.plane[p].source_stride = 0;
     white.map.plane[p].alpha = -1;
-    white.map.plane[p].padding = ~1u; /* one channel will do */
+    white.map.plane[p].padding = ~1u; /* one channel is enough */
   }
-  state->weighed = make_mips(state, &white, stream, status) && blend_map(&white, stream, status);
-  return state->weighed;
+  state->inverse_valid =
+      make_mips(state, &white, stream, status) && blend_map(&white, stream, status);
+  return state->inverse_valid;
 }
 
 } // namespace
@@ -455,7 +459,7 @@ Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status
   state->video = *video;
   state->device = device;
   state->planes = cf_format_info(video->format)->planes;
-  state->mma_serves = cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
+  state->mma_supported = cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
   state->device_plane =
       (PlanePlan *)cf_device_alloc((size_t)state->planes * sizeof *state->device_plane, status);
   state->device_downsample =
@@ -464,7 +468,7 @@ Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status
   state->transparent = state->device_downsample
                            ? (unsigned *)cf_device_alloc(sizeof *state->transparent, status)
                            : nullptr;
-  if (!state->transparent || (state->mma_serves && !allocate_records(state, status))) {
+  if (!state->transparent || (state->mma_supported && !allocate_records(state, status))) {
     schedule_close(state);
     return nullptr;
   }
@@ -477,7 +481,7 @@ bool schedule_plan(Schedule *state, int border, bool isolates, const CfBlurLevel
   state->placed = state->weights_sent = false;
   state->border = border;
   state->isolates = isolates;
-  state->mma = state->mma_serves;
+  state->mma = state->mma_supported;
   state->weights.count = 0;
   for (int p = 0; p < state->planes; p++)
     state->mma = state->mma && mma_suits(state, p, levels[p]);
@@ -509,9 +513,9 @@ bool schedule_run(Schedule *state, const MapJob *map, bool same_map, void *strea
     if (!job.texels)
       return false;
   }
-  const bool good = find_maps(state, &job, same_map, stream, status) &&
-                    (!state->mma || find_records(state, job, same_map, stream, status)) &&
-                    weigh_map(state, &job, stream, status) &&
+  const bool good = make_maps(state, &job, same_map, stream, status) &&
+                    (!state->mma || make_records(state, job, same_map, stream, status)) &&
+                    make_inverse(state, &job, stream, status) &&
                     make_mips(state, &job, stream, status) &&
                     (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
   return (!job.texels ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Where the samples of tiles on tensor cores lie among the levels of a blur map.
+ * Looks up sigmas in the map: makes the LODs of all samples, and from these the records of all
+ * tiles for blend_tiles(); and sorts tiles by cost.
  */
 #include "cuda/blurmap/device.cuh"
 #include "cuda/blurmap/map_values.cuh"
@@ -17,23 +18,24 @@ namespace cf::blurmap
 namespace
 {
 
-constexpr unsigned kNoLod = 65535; /* lod of what is copied, or not made */
+/* In this file, LODs are integers, kSteps from one level to the next; kNoLod is that of samples
+ * that are copied, or not made. */
+constexpr unsigned kNoLod = 65535;
+constexpr unsigned kSteps = (unsigned)(1 / kLodStep);
 
-constexpr unsigned kSteps = (unsigned)(1 / kLodStep); /* from one level to the next */
-
-/* Words of a row of lods, so that those of eight rows lie in different banks. */
+/* Words of a row of LODs, padded so that eight rows lie in different banks. */
 constexpr int kLodPitch = kTileColumns / 2 + 4;
 
 struct Shared {
   CfTileShapes shapes;
-  uint4 of_strips[kThreads / 32]; /* bits of the levels of each warp's strip */
-  float lod[CF_BLUR_TABLE + 2];   /* of a plane's table */
-  /* Of each warp: whether it has samples of a level, and lods, in pairs. */
+  uint4 of_strips[kThreads / 32]; /* [warp] a bit for each level of the strip */
+  float lod[CF_BLUR_TABLE + 2];   /* MapPlane.lod of the current plane */
+  /* [warp][level] whether the strip has samples of it; [warp][row] pairs of LODs. */
   alignas(16) uint8_t used[kThreads / 32][CF_BLUR_LEVELS + 16];
   alignas(16) uint32_t pair[kThreads / 32][kStripRows][kLodPitch];
 };
 
-/* Among the levels; kNoLod if that is the level that copies. */
+/* The LOD of m as an integer; kNoLod if it is exactly that of the level of sigma 0. */
 __device__ inline unsigned rounded_lod(const MapPlane &plane, const float *table, float m)
 {
   const unsigned lod = (unsigned)fmaf(lod_of(table, m), 1 / kLodStep, 0.5f);
@@ -41,16 +43,16 @@ __device__ inline unsigned rounded_lod(const MapPlane &plane, const float *table
   return plane.copy >= 0 && lod == (unsigned)plane.copy * kSteps ? kNoLod : lod;
 }
 
-/* Notes the one or two levels of a lod. The last is no level, but stands for copies. */
-__device__ inline void note(uint8_t *used, unsigned lod)
+/* Marks the one or two levels of a LOD; kNoLod marks kCopiedBit. */
+__device__ inline void mark_levels(uint8_t *used, unsigned lod)
 {
   static_assert(kNoLod / kSteps == (unsigned)kCopiedBit, "the level that stands for copies");
   used[lod / kSteps] = 1;
   used[(lod + kSteps - 1) / kSteps] = 1;
 }
 
-/* Finds a strip's lods; bits of its levels. Rows that are not made cost nothing: the last row
- * of tiles is rarely whole. */
+/* Finds the LODs of the warp's strip, to shared->pair, and returns a bit for each of its levels.
+ * Rows that are not made are skipped: the last tiles of a plane often have many. */
 __device__ inline uint4 look_up_strip(const FrameJob &job, const MapPlane &plane, int x0, int y0,
                                       Shared *shared)
 {
@@ -73,7 +75,7 @@ __device__ inline uint4 look_up_strip(const FrameJob &job, const MapPlane &plane
 
       if (x < plane.width && y0 + row >= plane.first && y0 + row < plane.end) {
         lod = rounded_lod(plane, shared->lod, m[k]);
-        note(used, lod);
+        mark_levels(used, lod);
       }
       ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)lod;
     }
@@ -85,8 +87,7 @@ __device__ inline uint4 look_up_strip(const FrameJob &job, const MapPlane &plane
   return make_uint4(bits[0], bits[1], bits[2], bits[3]);
 }
 
-/* Two lods as halves from level `first` on; of samples that are copied or not made,
- * kLodCopied. */
+/* Two LODs as fp16, counted from level `first`; kLodCopied for kNoLod. */
 __device__ inline uint32_t relative_lods(uint32_t pair, unsigned first)
 {
   const uint32_t low = pair & 0xffff, high = pair >> 16;
@@ -97,7 +98,7 @@ __device__ inline uint32_t relative_lods(uint32_t pair, unsigned first)
          (high == kNoLod ? kLodCopied << 16 : both & 0xffff0000);
 }
 
-/* Of one strip of a tile. */
+/* The most levels of a strip of the tile. */
 __device__ inline int most_levels(const uint4 *of_warps)
 {
   int most = 0;
@@ -109,7 +110,7 @@ __device__ inline int most_levels(const uint4 *of_warps)
   return most;
 }
 
-/* The records of tile number `index` of the order. */
+/* Makes LODs and records of a tile, the `index`-th that blend_tiles() makes. */
 __device__ inline void look_up_tile(const FrameJob &job, int index, int p, int tile, Shared *shared)
 {
   const MapPlane &plane = job.map.plane[p];
@@ -144,7 +145,7 @@ __device__ inline void look_up_tile(const FrameJob &job, int index, int p, int t
   StripRecord &strip = job.strips[of_all];
   const int count = groups.list(plan, LevelBits(bits), x0, y0, y0 + warp * kStripRows, 0,
                                 kRecordLevels, strip.level);
-  /* Tiles fetch so many before they know its count. */
+  /* blend_tiles() loads this many before it knows the count. */
   for (int n = count + (int)threadIdx.x % 32; n < kEarlyLevels; n += 32)
     *(uint4 *)&strip.level[n] = make_uint4(0, 0, 0, 0);
   if (threadIdx.x % 32 == 0)
@@ -159,8 +160,8 @@ __global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
 
 #pragma unroll 1
   for (int index = (int)blockIdx.x; index < job.tile_count; index += (int)gridDim.x) {
-    const int place = job.order ? (int)job.order[index] : index;
-    const int p = plane_of_tile(job.map, place);
+    const int tile_number = job.order ? (int)job.order[index] : index;
+    const int p = plane_of_tile(job.map, tile_number);
 
     __syncthreads();
     if (p != plane) {
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
       __syncthreads();
     }
     plane = p;
-    look_up_tile(job, index, p, place - job.map.plane[p].first_tile, &shared);
+    look_up_tile(job, index, p, tile_number - job.map.plane[p].first_tile, &shared);
   }
 }
 
@@ -177,14 +178,15 @@ __global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
 
 constexpr int kSortThreads = 1024;
 
-constexpr int kCosts = 2 * CF_BLUR_LEVELS + 1;
+constexpr int kCosts = 2 * CF_BLUR_LEVELS + 1; /* TileRecord.cost is below */
 
 __device__ inline int bucket_of(const TileRecord &tile)
 {
   return kCosts - 1 - tile.cost;
 }
 
-/* Tiles that blend many levels come first, lest the last blocks to end are long ones. */
+/* A counting sort by falling cost, by one CTA: the most expensive tiles start first, so that none
+ * of them is still running when all others have ended. */
 __global__ void __launch_bounds__(kSortThreads)
     sort_tiles_kernel(const TileRecord *tiles, int count, unsigned *order)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which texels and levels tiles on tensor cores need, as the map says.
+ * The windows and levels that a tile needs: its TileRecord and StripRecords. By whole warps.
  */
 #pragma once
 
@@ -9,24 +9,25 @@
 namespace cf::blurmap
 {
 
-/* Rows of texels that a strip is made from. */
+/* Rows of texels of a window for one strip. */
 __host__ __device__ constexpr int window_of(int log_y)
 {
   return log_y == 0 ? 48 : 32;
 }
 
-/* Rows of texels start in different banks. */
+/* Texels from row to row of a window; eight rows start in different banks, for ldmatrix. */
 __host__ __device__ constexpr int pitch_of(int log_x)
 {
   return log_x == 0 ? 56 : 40;
 }
 
+/* Columns of a window. */
 __host__ __device__ constexpr int columns_of(int log_x)
 {
   return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
 }
 
-/* The texels that a tile needs of an image, of each channel. */
+/* The size of a tile's window into an image; `texels` are those of one channel. */
 struct Window {
   int columns, rows, pitch;
 
@@ -43,7 +44,7 @@ struct Window {
   }
 };
 
-/* Bits of levels; kCopiedBit is none. */
+/* A bit for each level; kCopiedBit is removed. */
 struct LevelBits {
   unsigned bits[4];
 
@@ -56,7 +57,7 @@ struct LevelBits {
     return __popc(bits[0]) + __popc(bits[1]) + __popc(bits[2]) + __popc(bits[3]);
   }
 
-  /* Those of a tile, of its warps' bits. */
+  /* The levels of a tile, from those of its strips. */
   __device__ LevelBits(const uint4 *warps) : bits{}
   {
 #pragma unroll
@@ -79,7 +80,7 @@ __device__ inline unsigned or_of_warp(unsigned bits)
 #endif
 }
 
-/* The first of a strip's levels, from which on lods count. */
+/* The first of a strip's levels. */
 __device__ inline int first_level(const LevelBits &levels)
 {
   int first = 0;
@@ -90,11 +91,13 @@ __device__ inline int first_level(const LevelBits &levels)
   return first;
 }
 
-/* Where the texels of a group lie in shared memory; each lane knows one group. */
+/* The groups that a tile needs, and where their windows lie in shared memory. Lane i holds the
+ * numbers of group i. */
 struct TileGroups {
-  unsigned needed; /* bits */
+  unsigned needed; /* a bit for each group; the same in all lanes */
   int log_x, log_y;
-  int texels, at; /* of a channel, and up to its end; none if the tile does not need them */
+  int texels; /* of one channel of the window; 0 if the group is not needed */
+  int at;     /* texels of one channel of all windows up to and with this one */
 
   static __device__ unsigned groups_of(const PlanePlan &plan, const LevelBits &levels)
   {
@@ -137,7 +140,7 @@ struct TileGroups {
     return __shfl_sync(0xffffffffu, at, CF_MIP_GROUPS - 1);
   }
 
-  /* What the tile's block has to load. */
+  /* Makes the tile's record. `levels`: the most of a strip. */
   __device__ void describe(const PlanePlan &plan, int plane, int levels, int x0, int y0,
                            TileRecord *tile) const
   {
@@ -154,7 +157,7 @@ struct TileGroups {
     const int kind = frame ? kCopyFrame : inside ? kind_of(log_x, left) : kCopyClamped;
     const unsigned total = (unsigned)all_texels();
     const bool halved = or_of_warp(used && !frame ? 1 : 0);
-    /* Where texels are samples, windows are large and levels have three blocks. */
+    /* Windows of the frame are larger, and their levels have three blocks. */
     const unsigned cost =
         or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
     MipWindow all = {};
@@ -175,8 +178,8 @@ struct TileGroups {
               (unsigned)plane << 8 | cost << 16);
   }
 
-  /* Images lie so that every 8th texel from the fourth before their first is aligned to 16 bytes.
-   */
+  /* How a window is copied whose first texel is column `left` of the image. Images are placed so
+   * that columns 8 i - 4 are aligned to 16 bytes. */
   static __device__ int kind_of(int log_x, int left)
   {
     if ((left + 4) % 8 == 0)
@@ -186,7 +189,7 @@ struct TileGroups {
     return left % 4 == 0 ? kCopy8x8 : kCopy16x4;
   }
 
-  /* A level of a strip, number `number` from its first on; each lane has its own. */
+  /* The StripLevel of each lane's own level, number `number` counted from the strip's first. */
   __device__ StripLevel entry_of(const LevelWeights &level, int number, int x0, int y0,
                                  int strip_y) const
   {
@@ -209,7 +212,7 @@ struct TileGroups {
     return entry;
   }
 
-  /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
+  /* Lists up to `room` levels of a strip after the first `skip`. Returns how many it has in all. */
   __device__ int list(const PlanePlan &plan, const LevelBits &levels, int x0, int y0, int strip_y,
                       int skip, int room, StripLevel *entries) const
   {

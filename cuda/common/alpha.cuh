@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Alpha that weights colours. Filters of RGBA and ARGB take sums of premultiplied colours, alpha /
- * 255 times the code less its centre, and divide them by the filtered alpha. Alpha has 8 bits in
- * all formats; it is the first or the last of a pixel's four channels.
+ * Premultiplied alpha. Filters of RGBA and ARGB sum premultiplied colours, (code - centre) * alpha
+ * / 255, and divide the sums by the filtered alpha / 255. Alpha has 8 bits in all formats; it is
+ * the first (ARGB) or the last (RGBA) of a pixel's four channels.
  */
 #pragma once
 
@@ -12,14 +12,22 @@
 namespace cf
 {
 
-/* The share of opaque. 255 * (1 / 255) is exactly 1 in either precision. */
+/* 0 .. 1 of an alpha 0 .. 255. Opaque is exactly 1: 255 * (1 / 255) rounds to 1 as float and as
+ * double. */
 template <typename Real> __device__ inline Real alpha_weight(Real alpha)
 {
   return alpha * ((Real)1 / (Real)255);
 }
 
-/* --- pixels of four bytes in a word --- */
+/* The channel at place `i` when a pixel's channels are ordered colours first, alpha last. */
+__host__ __device__ constexpr int channel_with_alpha_last(bool alpha_first, int i)
+{
+  return alpha_first ? (i + 1) % 4 : i;
+}
 
+/* --- pixels of four bytes in a word, in the order of memory --- */
+
+/* The mask of alpha's byte. */
 __host__ __device__ constexpr uint32_t alpha_byte(bool alpha_first)
 {
   return alpha_first ? 0xffu : 0xff000000u;
@@ -44,9 +52,10 @@ __device__ inline bool is_opaque(uint4 pixels, bool alpha_first)
   return (pixels.x & pixels.y & pixels.z & pixels.w & mask) == mask;
 }
 
-/* --- pixels of four numbers --- */
+/* --- pixels of four numbers, in the order of memory --- */
 
-/* Weights the three colours of a pixel by its alpha, which is centred on opaque and stays. */
+/* Multiplies the three colours of a pixel by alpha / 255. Alpha itself comes less 255, so that
+ * opaque is 0, and is not changed. */
 __device__ inline void premultiply(float (&pixel)[4], bool alpha_first)
 {
   const float weight = alpha_weight((alpha_first ? pixel[0] : pixel[3]) + 255.0f);
@@ -56,23 +65,5 @@ __device__ inline void premultiply(float (&pixel)[4], bool alpha_first)
   pixel[2] *= weight;
   pixel[3] *= alpha_first ? weight : 1.0f;
 }
-
-/* From sums of premultiplied colours back to codes, for one pixel. Where the filtered alpha rounds
- * to 0 nothing shows, and the colour is that of transparent pixels. */
-struct Unpremultiply {
-  bool shows;
-  float factor;
-
-  /* `alpha`: filtered, 0 .. 255, not centred. */
-  __device__ explicit Unpremultiply(float alpha) : shows(alpha >= 0.5f), factor(255.0f / alpha)
-  {
-  }
-
-  /* `sum` is of codes less `centre`. */
-  __device__ float operator()(float sum, float centre, float transparent_code) const
-  {
-    return shows ? fmaf(sum, factor, centre) : transparent_code;
-  }
-};
 
 } // namespace cf

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Indices beyond an image's edge (border.h) on the device.
+ * Border modes (border.h) on the device.
  */
 #pragma once
 
@@ -13,7 +13,8 @@ extern "C" {
 namespace cf
 {
 
-/* cf_border_index() on the device, of indices of 32 bits. `border` is a CfBorder. */
+/* The index in 0 .. size - 1 whose sample stands for the one at `i`, or -1 for the constant border:
+ * cf_border_index() on the device, for 32-bit indices. `border` is a CfBorder. */
 __device__ inline int fold_index(int border, int i, int size)
 {
   if ((unsigned)i < (unsigned)size)

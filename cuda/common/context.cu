@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The device layer: contexts, scratch, memory, streams and events, and what CUDA errors mean.
+ * device.h on CUDA: contexts, scratch, memory, streams, events, and the classes of CUDA errors.
  *
- * Scratch is a cudaMemPool of the context with an unlimited release threshold rather than an arena
- * of our own keyed by stream: taking and giving cost about a microsecond of host time and nothing
- * on the device once the pool is warm; memory that one engine gives on a stream is handed to the
- * next one on it in stream order without a wait; other streams, threads that share a stream and
- * streams that come and go are the driver's business, where an arena would need a lock held for
- * the whole of run() and would keep the memory of dead streams.
+ * Scratch is a cudaMemPool with an unlimited release threshold, not an arena per stream. Allocation
+ * is stream-ordered: memory that one engine frees on a stream is reused by the next one on that
+ * stream without a wait. The driver handles several streams, threads that share a stream, and
+ * streams that are destroyed; an arena would need a lock for the whole of run() and would keep the
+ * memory of destroyed streams.
  */
 #include "cuda/common/context.cuh"
 
@@ -93,7 +92,8 @@ const char *advice(cudaError_t error, CfCode code)
   }
 }
 
-/* Its attributes tell whether this build has code for the device, and of which generation. */
+/* An empty kernel. cudaFuncGetAttributes() on it tells whether this build has code for the device,
+ * and for which compute capability. */
 __global__ void probe()
 {
 }
@@ -195,8 +195,8 @@ bool cf_device_count(int *count, CfStatus *status)
   return cf_cuda_ok(cudaGetDeviceCount(count), "looking for GPUs", status);
 }
 
-/* The driver is asked directly, and loaded for the occasion: any runtime call that could answer
- * would also make the primary context current. */
+/* Asks the driver library itself: every runtime call that could answer would make the primary
+ * context current as a side effect. */
 bool cf_context_is_current(CfStatus *status)
 {
   typedef int (*GetCurrent)(void **context);
@@ -318,7 +318,7 @@ bool cf_copy_rows(CfCopy direction, void *destination, ptrdiff_t destination_str
   const size_t strides[] = {(size_t)destination_stride, (size_t)source_stride};
   const bool contiguous = rows == 1 || (strides[0] == row_bytes && strides[1] == row_bytes);
 
-  /* One piece goes as one: pitched copies limit the pitch, and the copy engines prefer it. */
+  /* Contiguous rows go as one block: the pitch of 2D copies is limited, and they are slower. */
   return cf_cuda_ok(contiguous
                         ? cudaMemcpyAsync(destination, source, row_bytes * rows,
                                           copy_kind(direction), (cudaStream_t)stream)

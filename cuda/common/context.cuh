@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the CUDA sources share: the project's C headers, the device behind CfDevice, error checks.
+ * What all CUDA sources include: the C headers of the engines, struct CfDevice, error checks.
  */
 #pragma once
 
@@ -15,21 +15,20 @@ extern "C" {
 
 struct CfDevice {
   CfDeviceInfo info;
-  int code;             /* generation that the kernels in use were compiled for, such as 90 */
-  cudaMemPool_t pool;   /* scratch */
-  void *copy_stream[2]; /* by CfCopy */
+  int code;           /* compute capability that the kernels in use were compiled for: 90 is 9.0 */
+  cudaMemPool_t pool; /* of cf_scratch_take() */
+  void *copy_stream[2]; /* index: CF_COPY_TO_DEVICE, CF_COPY_TO_HOST */
 };
 
-/* True if `result` is success. Otherwise `status` says what `doing` ("copying rows to the device")
- * ran into, classified, and the runtime's last error is cleared. */
+/* True if `result` is success. Otherwise sets `status` to the class of the error and a message that
+ * starts with `doing` ("copying rows to the device"), and clears the runtime's last error. */
 bool cf_cuda_ok(cudaError_t result, const char *doing, CfStatus *status);
 
-/* False, with an error that says so, where `stream` is being captured into a CUDA graph: what
- * engines decide on the host for one frame must not be replayed for others. Every engine's run()
- * asks first. */
+/* Fails if `stream` is being captured into a CUDA graph: what an engine decides on the host for one
+ * frame must not be replayed for others. Every engine's run() calls this first. */
 bool cf_refuse_capture(void *stream, CfStatus *status);
 
-/* Whether memory can be accessed 16 bytes at a time from `data` on, and `stride` bytes further. */
+/* Whether every row that starts at `data` plus a multiple of `stride` is aligned to 16 bytes. */
 inline bool cf_is_vector_aligned(const void *data, ptrdiff_t stride)
 {
   return ((uintptr_t)data | (uintptr_t)stride) % 16 == 0;

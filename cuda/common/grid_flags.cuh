@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Flags and counters in global memory, by which CTAs learn what CTAs of other grids have written.
+ * Flags and counters in global memory that synchronise CTAs of different grids.
  *
- * Producer: stores of all its threads; a barrier among them; then one thread stores or counts with
- * release. Consumer: spins and acquires, then reads. Both at the scope of the GPU.
+ * Producer: all threads of the CTA store; __syncthreads(); one thread sets the flag, or adds to the
+ * counter, with release. Consumer: spins with acquire, then reads. The scope of both is the GPU.
  *
- * Progress: a consumer may only wait for CTAs that are certain to be resident, or to have ended,
- * when it exists. In a chain of programmatic dependent launches (pdl.cuh) that holds for CTAs of an
- * earlier grid which set their flag after their trigger, for the consumer's grid starts only when
- * all of them have triggered. A producer never waits for a later grid.
+ * Progress: a consumer may wait only for CTAs that are resident or have ended by the time the
+ * consumer runs. In a chain of programmatic dependent launches (pdl.cuh) that holds for CTAs of an
+ * earlier grid which set their flag after their trigger: the consumer's grid starts only when all
+ * of them have triggered. A producer never waits for a later grid.
  *
- * In debug builds (CF_BOUNDED_SPIN) a wait that does not end stops the kernel instead of hanging.
+ * In debug builds (CF_BOUNDED_SPIN) a wait that does not end traps instead of hanging.
  */
 #pragma once
 
 namespace cf
 {
 
-/* Everything that this thread has stored, and what it has synchronised with, is released. */
+/* Releases what this thread has stored, and what other threads stored before a barrier with it. */
 __device__ inline void flag_store_release(unsigned *flag, unsigned value)
 {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
@@ -28,7 +28,7 @@ __device__ inline void counter_add_release(unsigned *counter)
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
-/* Called by all threads of a CTA that ends; NULL where nobody counts. */
+/* Counts this CTA as done, by all of its threads, after their last stores. NULL: no counter. */
 __device__ inline void count_cta_done(unsigned *counter)
 {
   if (!counter)
@@ -38,9 +38,10 @@ __device__ inline void count_cta_done(unsigned *counter)
     counter_add_release(counter);
 }
 
-/* Waits for at least `least`, and acquires, each thread for itself: unlike a fence, this does not
- * wait for copies that the thread has begun. Spinning CTAs sleep between looks, so that those which
- * work are not held up. */
+/* Waits until the flag or counter is at least `least`. Every thread that reads what was released
+ * calls this itself: an acquiring load, unlike a fence, does not wait for cp.async copies that the
+ * thread has in flight. Spinning threads sleep between polls, to leave issue slots to the others.
+ */
 __device__ inline void spin_acquire(const unsigned *flag, unsigned least)
 {
   constexpr unsigned kNanoseconds = 40;
@@ -50,14 +51,14 @@ __device__ inline void spin_acquire(const unsigned *flag, unsigned least)
     return value;
   };
 #ifdef CF_BOUNDED_SPIN
-  constexpr unsigned kMostLooks = 100u << 20;
-  unsigned looks = 0;
+  constexpr unsigned kMostPolls = 100u << 20;
+  unsigned polls = 0;
 #endif
 
   while (load() < least) {
     __nanosleep(kNanoseconds);
 #ifdef CF_BOUNDED_SPIN
-    if (++looks == kMostLooks)
+    if (++polls == kMostPolls)
       __trap();
 #endif
   }

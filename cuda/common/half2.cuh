@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pairs of fp16 numbers in 32-bit words, as matrix instructions take them; the low half is the
- * first. Host code has the conversions of single numbers only.
+ * Pairs of fp16 numbers in 32-bit words, as matrix instructions take them: the first number is in
+ * the low half. For host code there are only the conversions of single numbers.
  */
 #pragma once
 
@@ -14,9 +14,9 @@
 namespace cf
 {
 
-constexpr uint32_t kExponentsOf1024 = 0x64646464; /* of two numbers */
+constexpr uint32_t kExponentsOf1024 = 0x64646464; /* four times the upper byte of 1024 as fp16 */
 
-/* The nearest fp16 number's bits, and the number that these stand for. */
+/* The bits of the fp16 number nearest to `value`, and back. */
 inline uint16_t half_bits(double value)
 {
   return __half_as_ushort(__double2half(value));
@@ -61,21 +61,22 @@ __device__ inline uint32_t hfma2_bits(uint32_t a, uint32_t b, uint32_t c)
   return as_bits(__hfma2(as_half2(a), as_half2(b), as_half2(c)));
 }
 
-/* fp16 numbers from bytes without a conversion: 0x6400 + v is the number 1024 + v. An instruction
- * holds one constant and selectors are many, so the exponent bytes are in a register; a compiler
- * that knew them would put them into each instruction and the selectors into registers. */
+/* Bytes to fp16 by a byte permutation instead of a conversion: the bits 0x6400 + v are the number
+ * 1024 + v. A prmt instruction holds one constant. That shall be the selector, of which there are
+ * many, so the exponent bytes must be a value that the compiler does not know. */
 class ByteToHalf
 {
   const uint32_t exponents;
 
 public:
-  /* `exponents` is kExponentsOf1024, from the kernel's arguments. All lanes construct together. */
+  /* `exponents` is kExponentsOf1024, from the kernel's arguments. By all lanes of a warp together.
+   */
   __device__ ByteToHalf(uint32_t exponents) : exponents(broadcast_lane_0(exponents))
   {
   }
 
-  /* Two bytes of `bytes`, each minus 128. Digits 0 and 2 of `select` name them (permute_bytes); its
-   * other digits must be 4. */
+  /* Two of the four bytes in `bytes`, each minus 128, as fp16. The hexadecimal digits 0 and 2 of
+   * `select` are the bytes' numbers (permute_bytes); its other digits must be 4. */
   __device__ uint32_t centred(uint32_t bytes, uint32_t select) const
   {
     const __half2 biased = as_half2(permute_bytes(bytes, exponents, select));

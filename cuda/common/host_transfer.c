@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A strip goes through a slot of device memory on three streams, which wait for each other by the
+ * A strip passes through a slot of device memory, on three streams that wait for each other by the
  * slot's events:
  *
  *   upload    waits for source_free; the strip's new rows -> slot.source; records uploaded
  *   filter    waits for uploaded and downloaded; slot.source -> slot.result; records filtered;
- *             copies the rows that the next strip reads too into its slot; records source_free
+ *             copies the rows that the next strip reads too to its slot; records source_free
  *   download  waits for filtered; slot.result -> host; records downloaded
  *
- * The events of a slot that was never used count as passed. Rows from ordinary memory are first
- * copied into page-locked rows, those of several strips in one loop: its threads wait neither for
- * each other nor for what is enqueued, and copy while the rows of the loop before are uploaded.
+ * An event that was never recorded counts as passed. Rows in pageable memory are first copied to
+ * page-locked memory: several strips (a batch) by one loop of several threads, which do not wait
+ * for each other nor for the GPU, while the batch before is being uploaded.
  */
 #include "cuda/common/host_transfer.h"
 
@@ -24,41 +24,42 @@
 
 #define MAX_SLOTS 4
 
-/* Strips that one loop copies from ordinary memory, and the page-locked places for them, which are
- * used in turn: one is filled while the other is uploaded. */
+/* Strips of a batch, and page-locked buffers for batches: one is filled while the other is
+ * uploaded. */
 #define BATCH_STRIPS 4
 #define BATCHES      2
 
-/* What a thread copies at a time, and how much of that another thread is worth waking for. */
+/* What a thread copies at a time, and the chunks per thread for which waking it pays. */
 #define CHUNK_BYTES   ((size_t)64 << 10)
 #define THREAD_CHUNKS 8
 
-/* Looks for an event, of half a microsecond each, before a wait sleeps between them. */
-#define FEW_LOOKS 64
-#define NAP_NS    20000
+/* A wait polls an event this often without a pause, then with pauses of this length. */
+#define BUSY_POLLS    64
+#define POLL_PAUSE_NS 20000
 
 /* The planes of one strip in device memory, and its events. */
 typedef struct {
   CfPicture source, result;
   void *uploaded, *filtered, *downloaded;
-  void *source_free; /* filtered, and the next strip has its rows */
+  void
+      *source_free; /* `source` may be overwritten: filtered, shared rows copied to the next slot */
 } Slot;
 
 struct CfHostTransfer {
-  void *upload, *download; /* streams, the device's */
+  void *upload, *download; /* the device's copy streams */
   void *stream;            /* of the last picture's filter, borrowed */
   CfStrips strips;
-  void *memory; /* the slots' device memory, `bytes` of it */
+  void *memory; /* device memory of all slots, `bytes` long */
   size_t bytes;
-  CfHostLoop copy_loop; /* copies into `staged`; NULL where sources are page-locked */
+  CfHostLoop copy_loop; /* fills `staged`; NULL where sources are page-locked */
   int copy_threads;
-  uint8_t *staged;      /* page-locked memory of all batches; NULL until it is needed */
-  void *taken[BATCHES]; /* events: what was last copied there has been uploaded */
+  uint8_t *staged;               /* page-locked memory of all batches; NULL until it is needed */
+  void *batch_uploaded[BATCHES]; /* events: that batch's part of `staged` may be overwritten */
   unsigned next_batch;
   Slot slots[MAX_SLOTS]; /* used in turn */
   unsigned next_slot;
-  void *done[CF_HOST_TRANSFER_PICTURES]; /* events: picture number n modulo these is in the host */
-  unsigned sent;                         /* pictures */
+  void *downloaded[CF_HOST_TRANSFER_PICTURES]; /* events, of picture n at n modulo the length */
+  unsigned sent;                               /* pictures */
 };
 
 static bool create_event(void **event, CfStatus *status)
@@ -85,9 +86,9 @@ CfHostTransfer *cf_host_transfer_open(const CfDevice *device, CfStatus *status)
            create_event(&slot->filtered, status) && create_event(&slot->downloaded, status);
   }
   for (int i = 0; good && i < BATCHES; i++)
-    good = create_event(&transfer->taken[i], status);
+    good = create_event(&transfer->batch_uploaded[i], status);
   for (int i = 0; good && i < CF_HOST_TRANSFER_PICTURES; i++)
-    good = create_event(&transfer->done[i], status);
+    good = create_event(&transfer->downloaded[i], status);
   if (!good) {
     cf_host_transfer_close(transfer);
     return NULL;
@@ -95,17 +96,17 @@ CfHostTransfer *cf_host_transfer_open(const CfDevice *device, CfStatus *status)
   return transfer;
 }
 
-/* The driver's own wait keeps a processor busy. This one does for as long as a small picture takes,
- * and leaves it to others then: there may be more streams than processors. */
+/* The driver's own wait keeps a processor busy. This one polls without a pause for about as long as
+ * a small picture takes, then with pauses: there may be more pipelines than processors. */
 static bool wait_for(void *event, CfStatus *status)
 {
   bool passed = false;
 
-  for (int looks = 0; !passed; looks++) {
+  for (int polls = 0; !passed; polls++) {
     if (!cf_event_passed(event, &passed, status))
       return false;
-    if (!passed && looks >= FEW_LOOKS)
-      nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    if (!passed && polls >= BUSY_POLLS)
+      nanosleep(&(struct timespec){.tv_nsec = POLL_PAUSE_NS}, NULL);
   }
   return true;
 }
@@ -128,9 +129,9 @@ static void free_in_context(CfHostTransfer *transfer)
     cf_event_destroy(transfer->slots[i].downloaded);
   }
   for (int i = 0; i < BATCHES; i++)
-    cf_event_destroy(transfer->taken[i]);
+    cf_event_destroy(transfer->batch_uploaded[i]);
   for (int i = 0; i < CF_HOST_TRANSFER_PICTURES; i++)
-    cf_event_destroy(transfer->done[i]);
+    cf_event_destroy(transfer->downloaded[i]);
   cf_device_free(transfer->memory);
   cf_pinned_free(transfer->staged);
 }
@@ -144,7 +145,7 @@ void cf_host_transfer_close(CfHostTransfer *transfer)
   free(transfer);
 }
 
-static bool is_same_cut(const CfStrips *a, const CfStrips *b)
+static bool are_same_strips(const CfStrips *a, const CfStrips *b)
 {
   return a->video.format == b->video.format && a->result.format == b->result.format &&
          a->video.width == b->video.width && a->video.height == b->video.height &&
@@ -156,7 +157,7 @@ bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfSt
   const size_t bytes = cf_strips_bytes(strips);
   uint8_t *memory;
 
-  if (transfer->memory && is_same_cut(&transfer->strips, strips))
+  if (transfer->memory && are_same_strips(&transfer->strips, strips))
     return true;
   if (strips->slots > MAX_SLOTS)
     return cf_fail(status, CF_ERROR_INVALID, "at most %d strips can be under way", MAX_SLOTS);
@@ -186,8 +187,8 @@ bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfSt
   return true;
 }
 
-/* The picture whose row `first` starts a slot's planes. Its earlier rows are not in memory, so
- * that the pointers to row 0 are numbers only. */
+/* A picture whose rows from `first` on are those of the slot's planes. Its pointers are to row 0,
+ * which is not in memory where first > 0: they are for address arithmetic only. */
 static CfPicture picture_from(const CfVideo *video, const CfPicture *slot, int first)
 {
   CfPicture picture = *slot;
@@ -201,15 +202,15 @@ static CfPicture picture_from(const CfVideo *video, const CfPicture *slot, int f
   return picture;
 }
 
-/* Without checks: pointers to rows that are not in memory are numbers. */
+/* In integers: pointer arithmetic outside an array, as picture_from() needs it, is undefined. */
 static uint8_t *row_of(const CfPicture *picture, int plane, int row)
 {
   return (uint8_t *)((uintptr_t)picture->data[plane] +
                      (uintptr_t)(picture->stride[plane] * (ptrdiff_t)row));
 }
 
-/* Whether in a picture of whole planes the rows of the next plane follow on those of this one. */
-static bool continues(const CfVideo *video, const CfPicture *picture, int plane)
+/* Whether the next plane's rows follow this plane's in memory, at the same stride and length. */
+static bool next_plane_follows(const CfVideo *video, const CfPicture *picture, int plane)
 {
   return plane + 1 < cf_format_info(video->format)->planes &&
          cf_row_bytes(video, plane + 1) == cf_row_bytes(video, plane) &&
@@ -217,16 +218,16 @@ static bool continues(const CfVideo *video, const CfPicture *picture, int plane)
          picture->data[plane + 1] == row_of(picture, plane, cf_plane_height(video, plane));
 }
 
-static bool copy(CfCopy direction, const CfVideo *video, const CfPicture *to, const CfPicture *from,
-                 CfRows rows, void *stream, CfStatus *status)
+static bool copy_rows(CfCopy direction, const CfVideo *video, const CfPicture *to,
+                      const CfPicture *from, CfRows rows, void *stream, CfStatus *status)
 {
   for (int plane = 0; rows.rows > 0 && plane < cf_format_info(video->format)->planes; plane++) {
     const int first = plane;
     CfRows part = cf_strips_plane_rows(video, plane, rows);
 
-    /* Each copy costs more time than the bytes of a small plane. */
-    for (;
-         rows.rows == video->height && continues(video, to, plane) && continues(video, from, plane);
+    /* Planes that follow each other are one copy: a call costs more than a small plane's bytes. */
+    for (; rows.rows == video->height && next_plane_follows(video, to, plane) &&
+           next_plane_follows(video, from, plane);
          plane++)
       part.rows += cf_plane_height(video, plane + 1);
     if (!cf_copy_rows(direction, row_of(to, first, part.first), to->stride[first],
@@ -243,15 +244,15 @@ void cf_host_transfer_stage(CfHostTransfer *transfer, CfHostLoop loop, int threa
   transfer->copy_threads = threads;
 }
 
-/* What one picture's strips have in common. */
+/* A picture to send: the arguments of cf_host_transfer_send(). */
 typedef struct {
   const CfPicture *source, *destination;
   CfHostTransferFilter filter;
   void *context;
 } Picture;
 
-/* The carried rows go to the next slot right behind the filter, so that this slot can be filled
- * again before the next strip has arrived. */
+/* The rows that the next strip reads too are copied to its slot right after the filter, so that
+ * this slot can be filled again before the next strip has been uploaded. */
 static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int index, Slot *slot,
                            const Slot *next, CfStatus *status)
 {
@@ -274,14 +275,14 @@ static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int
     const CfStrip after = cf_strips_strip(strips, index + 1);
     const CfPicture to = picture_from(&strips->video, &next->source, after.held.first);
 
-    if (!copy(CF_COPY_ON_DEVICE, &strips->video, &to, &job.source, after.carried, transfer->stream,
-              status))
+    if (!copy_rows(CF_COPY_ON_DEVICE, &strips->video, &to, &job.source, after.carried,
+                   transfer->stream, status))
       return false;
   }
   return cf_event_record(slot->source_free, transfer->stream, status);
 }
 
-/* `from` has the strip's new rows, in page-locked memory. */
+/* `from`: page-locked memory with at least those rows of the strip that the one before has not. */
 static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, const CfPicture *from,
                           int index, CfStatus *status)
 {
@@ -293,18 +294,18 @@ static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, cons
 
   transfer->next_slot = (transfer->next_slot + 1) % (unsigned)strips->slots;
   return cf_stream_wait_event(transfer->upload, slot->source_free, status) &&
-         copy(CF_COPY_TO_DEVICE, &strips->video, &source, from, strip.arriving, transfer->upload,
-              status) &&
+         copy_rows(CF_COPY_TO_DEVICE, &strips->video, &source, from, strip.arriving,
+                   transfer->upload, status) &&
          cf_event_record(slot->uploaded, transfer->upload, status) &&
          enqueue_filter(transfer, picture, index, slot, &transfer->slots[transfer->next_slot],
                         status) &&
          cf_stream_wait_event(transfer->download, slot->filtered, status) &&
-         copy(CF_COPY_TO_HOST, &strips->result, picture->destination, &result, strip.made,
-              transfer->download, status) &&
+         copy_rows(CF_COPY_TO_HOST, &strips->result, picture->destination, &result, strip.made,
+                   transfer->download, status) &&
          cf_event_record(slot->downloaded, transfer->download, status);
 }
 
-/* Rows with the same distance go as one piece. */
+/* Where both strides are the same, all rows of a plane are one memcpy(). */
 static void copy_to_staged(const CfVideo *video, const CfPicture *to, const CfPicture *from,
                            CfRows rows)
 {
@@ -318,16 +319,16 @@ static void copy_to_staged(const CfVideo *video, const CfPicture *to, const CfPi
   }
 }
 
-/* The new rows of strips next to each other, which one loop copies in chunks. The thread that sends
- * them takes part, and enqueues those strips that are complete in between. */
+/* Consecutive strips whose new rows one loop copies to page-locked memory, in chunks of rows. The
+ * sending thread is one of the loop's, and in between enqueues the strips that are complete. */
 typedef struct {
   CfHostTransfer *transfer;
   const Picture *picture;
   CfPicture staged;
-  int first, count;                /* strips */
-  int next;                        /* of them, to be enqueued */
-  int chunks, chunk_rows;          /* of each */
-  atomic_int copied[BATCH_STRIPS]; /* chunks of each */
+  int first, count;                /* of the picture's strips */
+  int next;                        /* strip of the batch to enqueue next */
+  int chunks, chunk_rows;          /* chunks of a strip, and their rows */
+  atomic_int copied[BATCH_STRIPS]; /* chunks of each strip that are complete */
   pthread_t sender;
   CfStatus *status;
   bool good;
@@ -368,7 +369,7 @@ static bool send_batch(CfHostTransfer *transfer, const Picture *picture, int fir
   const int rows = cf_min(BATCH_STRIPS * strips->rows + strips->halo, video->height);
   const size_t bytes = cf_strips_lay_out(video, rows, NULL, NULL);
   const int chunk_rows = 2 * (1 + (int)(CHUNK_BYTES / cf_strips_lay_out(video, 2, NULL, NULL)));
-  const unsigned place = transfer->next_batch++ % BATCHES;
+  const unsigned buffer = transfer->next_batch++ % BATCHES;
   Batch batch = {.transfer = transfer,
                  .picture = picture,
                  .first = first,
@@ -383,14 +384,14 @@ static bool send_batch(CfHostTransfer *transfer, const Picture *picture, int fir
 
   if (!transfer->staged)
     transfer->staged = cf_pinned_alloc(BATCHES * bytes, status);
-  if (!transfer->staged || !wait_for(transfer->taken[place], status))
+  if (!transfer->staged || !wait_for(transfer->batch_uploaded[buffer], status))
     return false;
-  cf_strips_lay_out(video, rows, transfer->staged + place * bytes, &memory);
+  cf_strips_lay_out(video, rows, transfer->staged + buffer * bytes, &memory);
   batch.staged = picture_from(video, &memory, cf_strips_strip(strips, first).arriving.first);
   transfer->copy_loop(cf_min(1 + chunks / THREAD_CHUNKS, transfer->copy_threads), chunks, 1,
                       copy_chunks, &batch);
   enqueue_complete(&batch);
-  return batch.good && cf_event_record(transfer->taken[place], transfer->upload, status);
+  return batch.good && cf_event_record(transfer->batch_uploaded[buffer], transfer->upload, status);
 }
 
 bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
@@ -408,7 +409,7 @@ bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
   for (int i = 0; good && i < transfer->strips.count; i += transfer->copy_loop ? BATCH_STRIPS : 1)
     good = transfer->copy_loop ? send_batch(transfer, &picture, i, status)
                                : enqueue_strip(transfer, &picture, source, i, status);
-  good = good && cf_event_record(transfer->done[*ticket % CF_HOST_TRANSFER_PICTURES],
+  good = good && cf_event_record(transfer->downloaded[*ticket % CF_HOST_TRANSFER_PICTURES],
                                  transfer->download, status);
   if (!good)
     wait_for_all(transfer, NULL);
@@ -417,5 +418,5 @@ bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
 
 bool cf_host_transfer_wait(CfHostTransfer *transfer, unsigned ticket, CfStatus *status)
 {
-  return wait_for(transfer->done[ticket % CF_HOST_TRANSFER_PICTURES], status);
+  return wait_for(transfer->downloaded[ticket % CF_HOST_TRANSFER_PICTURES], status);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One way to launch a kernel, with the attributes that a launch may have.
+ * Kernel launches with attributes, and error checks.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace cf
 {
 
-/* The attribute for clusters of `ctas` CTAs along x. */
+/* The launch attribute for clusters of `ctas` CTAs along x. */
 inline cudaLaunchAttribute cluster_attribute(int ctas)
 {
   cudaLaunchAttribute attribute = {};
@@ -26,14 +26,14 @@ struct Launch {
   dim3 grid, block;
   size_t shared_bytes; /* dynamic shared memory */
   cudaStream_t stream;
-  bool dependent;   /* may start while the previous grid runs: the kernel waits (pdl.cuh) */
-  bool cooperative; /* all CTAs are resident together, or the launch fails */
-  int cluster;      /* CTAs of a cluster along x; 0 or 1: none */
+  bool dependent;   /* programmatic dependent launch: the kernel waits itself (pdl.cuh) */
+  bool cooperative; /* all CTAs are co-resident, or the launch fails */
+  int cluster;      /* CTAs of a cluster along x; 0 or 1: no clusters */
 };
 
-/* Enqueues `kernel`. Whether the GPU knows programmatic dependent launch is the caller's to ask
- * (CfDevice.code >= 90). A caller that can do without an attribute looks at the result; cf_cuda_ok
- * must then clear it. */
+/* Enqueues `kernel`. `dependent` and `cluster` need CfDevice.code >= 90, which the caller checks. A
+ * caller with a fallback must pass a failure to cf_cuda_ok(), which clears the runtime's last
+ * error. */
 template <typename... Parameters, typename... Arguments>
 cudaError_t try_launch(const Launch &how, void (*kernel)(Parameters...), Arguments &&...arguments)
 {
@@ -60,7 +60,7 @@ cudaError_t try_launch(const Launch &how, void (*kernel)(Parameters...), Argumen
   return cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...);
 }
 
-/* The same; `doing` is the error message's subject ("blurring columns"). */
+/* As try_launch(), with an error message that starts with `doing` ("blurring columns"). */
 template <typename... Parameters, typename... Arguments>
 bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kernel)(Parameters...),
             Arguments &&...arguments)
@@ -69,8 +69,8 @@ bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kerne
                     status);
 }
 
-/* One-dimensional grids for a job that holds all planes of a picture. The first of a frame is an
- * ordinary launch, so that all older work is done. */
+/* Launches a one-dimensional grid, for a job with all planes of a picture, as the first of a frame:
+ * an ordinary launch, which starts when all earlier work of the stream is done. */
 template <typename Job>
 bool launch_first(void (*kernel)(Job), const Job *job, int ctas, int threads, void *stream,
                   const char *doing, CfStatus *status)
@@ -83,7 +83,7 @@ bool launch_first(void (*kernel)(Job), const Job *job, int ctas, int threads, vo
   return launch(how, doing, status, kernel, *job);
 }
 
-/* The others are dependent ones, where the job's `overlaps` says that they may be. */
+/* Launches a later grid of the frame: a dependent launch where the job's `overlaps` is set. */
 template <typename Job>
 bool launch_job(void (*kernel)(Job), const Job *job, int ctas, int threads, int shared_bytes,
                 void *stream, const char *doing, CfStatus *status)
@@ -100,8 +100,9 @@ bool launch_job(void (*kernel)(Job), const Job *job, int ctas, int threads, int 
 
 #ifdef __CUDACC__
 
-/* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
- * first CTA; `index` becomes the CTA's number within the plane. */
+/* The job's plane that this CTA works for. The CTAs of a grid are numbered plane after plane;
+ * `first` is the member that holds the number of each plane's first one. `*index` is set to the
+ * CTA's number within the plane. */
 template <typename Job, typename Plane>
 __device__ const Plane &plane_of_cta(const Job &job, int Plane::*first, int *index)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Programmatic dependent launch (sm_90 and newer; elsewhere nothing happens, and grids of a stream
- * follow each other). A grid launched with the attribute (launch.cuh) may start as soon as all CTAs
- * of the previous grid of the stream have triggered or ended.
+ * Programmatic dependent launch (sm_90 and newer; elsewhere these functions do nothing, and the
+ * grids of a stream run one after the other). A grid launched with the attribute (launch.cuh) may
+ * start as soon as all CTAs of the stream's previous grid have triggered or ended.
  *
  * What may be read when:
  * - after pdl_wait(): everything that all earlier grids of the stream wrote;
  * - without pdl_wait(): what was written before a release fence that every CTA of the previous grid
  *   issued before its trigger (PTX ISA, griddepcontrol). pdl_wait_then_trigger() is such a trigger.
  *
- * The end of a grid that has not waited says nothing about grids before it. The last grid of a
- * frame therefore waits in at least one CTA.
+ * A grid that does not wait may end before earlier grids do. The last grid of a frame therefore
+ * waits in at least one CTA.
  */
 #pragma once
 
@@ -19,8 +19,8 @@
 namespace cf
 {
 
-/* Lets the next grid start once all CTAs of this one have come here. It must not yet rely on
- * results of this grid. */
+/* Lets the next grid start once all CTAs of this one have called this or ended. The next grid must
+ * call pdl_wait() before it reads results of this one. */
 __device__ inline void pdl_trigger()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -36,14 +36,14 @@ __device__ inline void pdl_wait()
 #endif
 }
 
-/* The usual beginning of a kernel: the next grid is set up early, and waits at its own start. */
+/* The usual start of a kernel: the next grid is launched early, and waits at its own start. */
 __device__ inline void pdl_trigger_then_wait()
 {
   pdl_trigger();
   pdl_wait();
 }
 
-/* A CTA triggers with the first of its threads that does. */
+/* One thread's trigger counts for its CTA. */
 __device__ inline void release_then_trigger()
 {
   if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
@@ -53,8 +53,8 @@ __device__ inline void release_then_trigger()
 }
 
 /* Waits for the earlier grids, and only then lets the next one start: that one may read the results
- * of the earlier grids without a wait of its own. The fence releases them to it; one thread's is
- * enough, which has waited itself, and triggers for its CTA. */
+ * of the earlier grids without a pdl_wait() of its own. They are released to it by the fence of one
+ * thread per CTA, which has itself waited before. */
 __device__ inline void pdl_wait_then_trigger()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Asynchronous copies to shared memory (cp.async, sm_80 and newer), loads with cache hints, and
- * shared loads and stores by address. A thread's copies are its own: others see them after the
- * thread has waited and a barrier has followed. In code for older GPUs they compile to nothing and
- * must not be reached.
+ * Asynchronous copies to shared memory (cp.async), global loads with cache hints, and shared memory
+ * accesses by smem_address(). Other threads see a thread's copies after that thread has waited for
+ * them and a barrier has followed. In code for GPUs before sm_80 the functions compile to nothing,
+ * shared accesses and prefetch_l2() apart, and must not be called.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace cf
 {
 
-/* Copies Bytes (4, 8 or 16) to `to` (smem_address) from global memory aligned to Bytes. */
+/* Copies Bytes (4, 8 or 16) from global memory to shared memory at `to`, both aligned to Bytes. */
 template <int Bytes> __device__ inline void cp_async(uint32_t to, const void *from)
 {
 #ifdef CF_HAVE_MMA
@@ -28,7 +28,7 @@ template <int Bytes> __device__ inline void cp_async(uint32_t to, const void *fr
 #endif
 }
 
-/* Copies Bytes (4 or 16), of which only the first `valid` are read; the others become 0. */
+/* As cp_async() of 4 or 16 bytes; only the first `valid` are read, the others become 0. */
 template <int Bytes>
 __device__ inline void cp_async_zero_fill(uint32_t to, const void *from, int valid)
 {
@@ -46,7 +46,7 @@ __device__ inline void cp_async_zero_fill(uint32_t to, const void *from, int val
 #endif
 }
 
-/* Ends a group of this thread's copies. */
+/* Makes one group of this thread's copies since the last call. */
 __device__ inline void cp_async_commit()
 {
 #ifdef CF_HAVE_MMA
@@ -54,7 +54,7 @@ __device__ inline void cp_async_commit()
 #endif
 }
 
-/* Waits for all groups of this thread's copies but the last `Pending`. */
+/* Waits until at most the last `Pending` groups of this thread's copies are in flight. */
 template <int Pending> __device__ inline void cp_async_wait()
 {
 #ifdef CF_HAVE_MMA
@@ -62,7 +62,7 @@ template <int Pending> __device__ inline void cp_async_wait()
 #endif
 }
 
-/* Waits for all copies that this thread has begun. */
+/* Waits for all of this thread's copies. */
 __device__ inline void cp_async_commit_and_wait()
 {
   cp_async_commit();
@@ -98,7 +98,7 @@ __device__ inline void prefetch_l2(const void *from)
   asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
 }
 
-/* How long lines stay in the L2 cache: like any other, or as the first to leave it. */
+/* A cache policy for L2: normal, or lines are the first to be evicted. */
 __device__ inline uint64_t l2_policy(bool evict_first)
 {
   uint64_t policy = 0;
@@ -132,7 +132,8 @@ __device__ inline void store_with_policy(uint2 *to, uint2 two, uint64_t policy)
 #endif
 }
 
-/* Loads of constant global memory that no other warp of the SM reads: L1 is left to other data. */
+/* Loads of constant global memory that allocate no line in L1: for data that only one warp of the
+ * SM reads. */
 __device__ inline uint4 load_no_l1(const uint4 *from)
 {
   uint4 four = {};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Thread block clusters and stores into the shared memory of another CTA (sm_90 and newer): the
- * cluster's barrier, and barriers in shared memory that count the bytes which arrive. In code for
- * older GPUs they compile to nothing and must not be reached.
+ * Thread block clusters (sm_90 and newer): the cluster's barrier, asynchronous stores to the shared
+ * memory of another CTA (DSMEM), and mbarriers that count the bytes of such stores. In code for
+ * older GPUs the functions compile to nothing and must not be called.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ namespace cf
 
 /* --- the cluster's barrier: every thread of all its CTAs arrives, then waits --- */
 
-/* What this thread has written so far, in any shared or global memory, is released. Warps need not
- * be converged. */
+/* Releases what this thread has written so far, to shared memory of any CTA and to global memory.
+ * Warps need not be converged. */
 __device__ inline void cluster_arrive()
 {
 #ifdef CF_HAVE_CLUSTERS
@@ -35,10 +35,10 @@ __device__ inline void cluster_wait()
 #endif
 }
 
-/* --- a barrier in this CTA's shared memory that opens once, when an announced number of bytes has
- * been stored by store_remote(); unlike the cluster's barrier it needs no fence --- */
+/* --- an mbarrier in this CTA's shared memory with a single phase, which completes when the
+ * announced number of bytes has arrived by store_remote() --- */
 
-/* By one thread; other CTAs may store after the cluster's barrier. */
+/* By one thread. Other CTAs may store only after a cluster barrier that follows. */
 __device__ inline void mbarrier_init(uint64_t *barrier)
 {
 #ifdef CF_HAVE_CLUSTERS
@@ -50,7 +50,7 @@ __device__ inline void mbarrier_init(uint64_t *barrier)
 #endif
 }
 
-/* Announces all bytes of the barrier's only phase; by one thread, which arrives by that. */
+/* Announces the bytes of the phase, and arrives; by one thread, once. */
 __device__ inline void mbarrier_expect_bytes(uint64_t *barrier, int bytes)
 {
 #ifdef CF_HAVE_CLUSTERS
@@ -61,7 +61,7 @@ __device__ inline void mbarrier_expect_bytes(uint64_t *barrier, int bytes)
 #endif
 }
 
-/* By every thread that reads what has been stored. */
+/* Waits for the phase to complete; by every thread that reads what has been stored. */
 __device__ inline void mbarrier_wait(const uint64_t *barrier)
 {
 #ifdef CF_HAVE_CLUSTERS
@@ -79,9 +79,9 @@ __device__ inline void mbarrier_wait(const uint64_t *barrier)
 #endif
 }
 
-/* --- stores into another CTA --- */
+/* --- stores to another CTA --- */
 
-/* The address in the cluster of what is at `address` in the shared memory of CTA `rank`. */
+/* Maps a shared memory address of this CTA to the same place in CTA `rank` of the cluster. */
 __device__ inline uint32_t address_in_cta(uint32_t address, int rank)
 {
   uint32_t there = address;

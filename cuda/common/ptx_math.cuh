@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Single instructions that CUDA C++ has no function for, or not at this precision. The `_approx`
- * functions are the hardware's, with denormals flushed to 0; errors as the PTX ISA states.
+ * Single instructions for which CUDA C++ has no function, or none of this precision. The `_approx`
+ * functions flush denormals to 0; the PTX ISA states their errors.
  */
 #pragma once
 
@@ -34,8 +34,8 @@ CF_APPROX(exp2_approx, "ex2")
 CF_APPROX(log2_approx, "lg2")
 #undef CF_APPROX
 
-/* Four of the bytes of a (0 to 3) and b (4 to 7), chosen by the hexadecimal digits of `select`, the
- * lowest digit first. */
+/* Byte i of the result is the one that hexadecimal digit i of `select` (0 the lowest) names: 0 to 3
+ * are the bytes of a, 4 to 7 those of b. */
 __device__ inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t select)
 {
   uint32_t result;
@@ -53,7 +53,8 @@ __device__ inline uint32_t broadcast_lane_0(uint32_t value)
   return result;
 }
 
-/* The same number, which the compiler then holds in a register instead of computing it again. */
+/* Returns `number`, in a way that makes the compiler keep it in a register instead of computing it
+ * again at each use. */
 __device__ inline uint32_t keep_in_register(uint32_t number)
 {
   asm volatile("mov.b32 %0, %0;" : "+r"(number));

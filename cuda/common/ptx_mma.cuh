@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Warp-wide matrix instructions (PTX ISA, "Warp-level matrix instructions"), sm_80 and newer. All
- * 32 lanes of a warp call each function together; the PTX ISA says which lane holds which elements
- * of a fragment. In code for older GPUs they compile to nothing and must not be reached.
+ * 32 lanes of a warp call each function together; the PTX ISA defines which lane holds which
+ * elements of a fragment. In code for older GPUs they compile to nothing and must not be called.
  *
  * Asm statements are volatile where the compiler must neither move nor merge them, and clobber
- * memory where they read what the same warp has just stored.
+ * memory where they read what the same warp has just stored to shared memory.
  */
 #pragma once
 
@@ -18,13 +18,13 @@
 namespace cf
 {
 
-/* The address of shared memory as the instructions below take it. */
+/* The shared memory address of a generic pointer, as the instructions below take it. */
 __device__ inline uint32_t smem_address(const void *shared)
 {
   return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-/* --- products; a, b: fp16 --- */
+/* --- matrix products; a and b are fp16 --- */
 
 /* sum (16 x 8, fp32) += a (16 x 16) b (16 x 8). */
 __device__ inline void mma_f32(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
@@ -50,7 +50,7 @@ __device__ inline void mma_f32(float (&sum)[4], const uint32_t (&a)[4], uint32_t
 #endif
 }
 
-/* sum += a b; the compiler may merge products of equal operands. */
+/* sum += a b; the compiler may move the product, and merge it with an equal one. */
 __device__ inline void mma_f32(float *sum, const uint32_t *a, const uint32_t *b)
 {
 #ifdef CF_HAVE_MMA
@@ -72,8 +72,8 @@ __device__ inline void mma_f32_k8(float *sum, const uint32_t *a, uint32_t b)
 #endif
 }
 
-/* to (16 x 8, fp16) = a (16 x 16) b (16 x 8) + c. `to` is laid out as the left matrix of a further
- * product. */
+/* to (16 x 8, fp16) = a (16 x 16) b (16 x 8) + c. `to` has the layout of half of the left matrix of
+ * another product. */
 __device__ inline void mma_f16(uint32_t *to, const uint32_t *a, uint32_t b0, uint32_t b1,
                                uint32_t c0, uint32_t c1)
 {
@@ -119,8 +119,8 @@ __device__ inline void ldmatrix_x4_trans(uint32_t (&fragment)[4], uint32_t addre
 #endif
 }
 
-/* As ldmatrix_x4_trans, of shared memory that a barrier has made visible: the compiler may move
- * other accesses to memory across. */
+/* As ldmatrix_x4_trans, without the clobber: for shared memory that was written before a barrier.
+ * The compiler may move other memory accesses across. */
 __device__ inline void ldmatrix_x4_trans_after_barrier(uint32_t (&fragment)[4], uint32_t address)
 {
 #ifdef CF_HAVE_MMA
@@ -130,8 +130,8 @@ __device__ inline void ldmatrix_x4_trans_after_barrier(uint32_t (&fragment)[4], 
 #endif
 }
 
-/* As ldmatrix_x4_trans, of a table that no longer changes: the compiler may move it. `address` must
- * derive from data read after the table was complete. */
+/* As ldmatrix_x4_trans, not volatile: for a table that no longer changes. The compiler may move the
+ * load, so `address` must depend on data that was read after the table was complete. */
 __device__ inline void ldmatrix_x4_trans_constant(uint32_t (&fragment)[4], uint32_t address)
 {
 #ifdef CF_HAVE_MMA
@@ -141,7 +141,7 @@ __device__ inline void ldmatrix_x4_trans_constant(uint32_t (&fragment)[4], uint3
 #endif
 }
 
-/* An 8 x 8 fragment of which lane 4 r + c has columns 2 c and 2 c + 1 of row r, transposed. */
+/* The transpose of an 8 x 8 fragment; lane 4 r + c holds columns 2 c and 2 c + 1 of row r. */
 __device__ inline uint32_t movmatrix_trans(uint32_t fragment)
 {
   uint32_t result = 0;

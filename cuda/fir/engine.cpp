@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine behind cudagaussblur and cudasepconv: the method of each frame, and its run.
+ * Separable filters on the host: describes the planes, chooses the method of each frame, runs it.
  */
 #include "cuda/fir/engine.cuh"
 
@@ -19,23 +19,24 @@ namespace cf::fir
 namespace
 {
 
-CfFirForce forced = CF_FIR_CHOOSE; /* of states to come */
+CfFirForce forced = CF_FIR_CHOOSE; /* for states opened from now on */
 
 typedef struct {
   CfVideo video;
   CfDevice *device; /* the caller's */
   CfFirPlanner planner;
   CfFirPlan plan;
-  Picture picture;          /* the filtered planes but for pointers and strides */
-  int index[CF_MAX_PLANES]; /* of those planes in the job's pictures */
-  bool single, fused, mma;  /* single precision suffices; these kernels can do it */
-  bool vector_aligned;      /* the last frame was, which the tensor-core kernels need */
+  Picture picture;          /* the filtered planes, without pointers and strides */
+  int index[CF_MAX_PLANES]; /* of each filtered plane in the job's pictures */
+  bool single, fused, mma;  /* single precision suffices; these kernels support the plan */
+  bool vector_aligned;      /* all planes of the last frame were, as kMma needs it */
   CfFirForce force;
   AlphaFeedback feedback;
 } State;
 
-/* --- what is known before a frame --- */
+/* --- the planes of a plan --- */
 
+/* `weight`: the border colour's alpha, 0 .. 1, by which it is premultiplied. */
 ChannelTransform describe_channel(const CfFirChannel *channel, CfRole role, double centre,
                                   double weight)
 {
@@ -71,9 +72,9 @@ void describe_plane(const State *state, int p, PlaneWork *work)
   work->threshold = plan->threshold;
   work->tap_set = p > 0;
   for (int c = 0; c < layout->channels; c++) {
-    const bool weighs = c == work->alpha, weighted = work->alpha >= 0 && !weighs;
+    const bool is_alpha = c == work->alpha, weighted = work->alpha >= 0 && !is_alpha;
     work->transform[c] = describe_channel(
-        &plan->channel[c], layout->role[c], weighs ? work->max_code : plan->channel[c].centre,
+        &plan->channel[c], layout->role[c], is_alpha ? work->max_code : plan->channel[c].centre,
         weighted ? plan->channel[work->alpha].border / (double)work->max_code : 1.0);
   }
 }
@@ -101,31 +102,31 @@ void describe_picture(State *state)
         (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
   }
   state->fused = state->single && fused_fp32_fits(picture, state->device);
-  state->mma = state->fused && !has_unsharp && mma_serves(picture, state->device);
+  state->mma = state->fused && !has_unsharp && mma_supports(picture, state->device);
   state->vector_aligned = true;
 }
 
 /* --- the method --- */
 
-bool may_take(const State *state, CfFirForce force)
+bool may_use(const State *state, CfFirForce force)
 {
   return state->force == CF_FIR_CHOOSE || state->force <= force;
 }
 
-/* The fastest that can do the frame, or the one that tests force if it can. */
+/* The fastest method that supports the frame, none faster than the one that tests force. */
 Method choose_method(const State *state)
 {
-  return state->picture.planes == 0                                                 ? Method::kNone
-         : state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA) ? Method::kMma
-         : state->fused && may_take(state, CF_FIR_FUSED_FP32)     ? Method::kFusedFp32
-         : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
-                                                                  : Method::kTwoPassFp64;
+  return state->picture.planes == 0                                                ? Method::kNone
+         : state->mma && state->vector_aligned && may_use(state, CF_FIR_MMA_ALPHA) ? Method::kMma
+         : state->fused && may_use(state, CF_FIR_FUSED_FP32)     ? Method::kFusedFp32
+         : state->single && may_use(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
+                                                                 : Method::kTwoPassFp64;
 }
 
 /* --- a frame --- */
 
-/* Rows above and below its own that a row of the plane reads, or -1 for any. Reflections are never
- * farther away than what they reflect. */
+/* Source rows above and below a result row that it may read; -1: any (wrap). A row that a border
+ * mode reflects is never farther away than the row outside that it stands for. */
 int plane_halo(const CfFirPlan *plan, int p)
 {
   const CfTaps *column = &plan->plane[p].column;
@@ -280,8 +281,8 @@ bool cf_fir_run_packed(void *opaque, const CfVideo *video, const CfJob *job, boo
 
   *done = false;
   picture.packed = true;
-  if (!state->mma || !may_take(state, CF_FIR_MMA_ALPHA) || video->width % 2 != 0 ||
-      !mma_serves_packed(&picture, state->device))
+  if (!state->mma || !may_use(state, CF_FIR_MMA_ALPHA) || video->width % 2 != 0 ||
+      !mma_supports_packed(&picture, state->device))
     return true;
   place_plane(state, work, 0, job);
   if (!work->vector_aligned)

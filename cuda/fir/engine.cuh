@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine behind cudagaussblur and cudasepconv, which differ in how params become a plan.
+ * Separable filters by taps, for the engines of cudagaussblur and cudasepconv. These differ only in
+ * how params become a plan.
  */
 #pragma once
 
@@ -13,8 +14,8 @@ extern "C" {
 typedef bool (*CfFirPlanner)(CfFirPlan *plan, const CfVideo *video, const void *params,
                              CfStatus *status);
 
-/* The calls of CfEngine (engine.h). `planner` makes the plan of params that have been checked; it
- * must stay valid until close. */
+/* The calls of CfEngine (engine.h). `planner` makes the plan of checked params; it is called by
+ * cf_fir_open() and cf_fir_update(). */
 void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
                   CfFirPlanner planner, CfStatus *status);
 bool cf_fir_update(void *state, const void *params, CfStatus *status);

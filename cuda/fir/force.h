@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Lets tests take each way through the separable filter on CUDA, whatever the GPU and the frames.
+ * Lets tests choose the method of the separable filter on CUDA, instead of the rules for GPU and
+ * frames.
  */
 #pragma once
 
@@ -18,8 +19,8 @@ typedef enum {
   CF_FIR_TWO_PASS_FP64, /* "fir-double" */
 } CfFirForce;
 
-/* States that are opened from now on take this way for every job that it can serve, and the next
- * best one for others (algorithm() tells). Not for use by several threads at once. */
+/* Engines opened from now on use this method for every job that it supports, and the next slower
+ * one for others (algorithm() tells). Not for use by several threads at once. */
 void cf_fir_force(CfFirForce force);
 
 #ifdef __cplusplus

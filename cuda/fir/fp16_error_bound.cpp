@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Taps as fp16 numbers, bounds of what rounding them and intermediate sums costs, and the
+ * transforms from sums to codes that go with these taps.
+ */
 #include "cuda/fir/fp16_error_bound.h"
 
 #include <math.h>
@@ -11,23 +15,24 @@ namespace cf::fir
 namespace
 {
 
-/* What fp16 may cost in any picture, in code values; rounded taps, in codes of 8 bits: their error
- * repeats wherever the picture does; that of rounded rows does not, and so may be larger. With an
- * error below 1/2, alpha's code is known but for which of two neighbours it is. */
+/* The largest errors allowed in any picture, in code values (kCoefficientError and kOtherError in
+ * codes of 8 bits). Errors of rounded taps repeat wherever the picture does, so their bound is the
+ * smallest; those of rounded row sums look like noise. Within kAlphaError, alpha's code is off by
+ * one at most. */
 constexpr double kCoefficientError = 0.05;
 constexpr double kColourError = 0.35;
 constexpr double kWeightedError = 0.55; /* of premultiplied colours */
 constexpr double kAlphaError = 0.5;
-constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU; of 8 bits */
-constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
+constexpr double kOtherError = 1.0 / 512; /* of fp32 sums, here and on the CPU */
+constexpr double kTie = 1.0 / 2048;       /* added before rounding, so that exact ties go up */
 
-/* Codes count from this one in the kernels: samples are within as much. */
+/* Kernels subtract this code from samples, which then are at most as large in magnitude. */
 double middle_code(const PlaneWork &work)
 {
   return (work.max_code + 1) / 2;
 }
 
-/* A code of 8 bits. */
+/* A code of 8 bits, in codes of the plane. */
 double code_of_8_bits(const PlaneWork &work)
 {
   return middle_code(work) / 128.0;
@@ -49,8 +54,8 @@ double sum_of_fp16(const CfTaps *taps, double scale)
   return sum;
 }
 
-/* The correction restores the taps' sum, unless that nearly vanishes: flat areas stay as they are.
- */
+/* Rounds scale * tap. The correction restores the sum of the taps, so that flat areas keep their
+ * code; not if that sum is nearly 0. */
 Rounded round_taps(const CfTaps *taps, double scale)
 {
   Rounded rounded = {{scale, 1.0 / scale}, 0.0, 0.0, sum_of_fp16(taps, scale)};
@@ -66,15 +71,15 @@ Rounded round_taps(const CfTaps *taps, double scale)
   return rounded;
 }
 
-/* The most that a number of at most `largest` magnitude changes when it becomes fp16: half a unit
- * in the last of 11 places, of the binade that ends at or above `largest`. Numbers that are only a
- * rounding error above a power of two become that power. */
+/* The largest error of rounding a number of at most `largest` magnitude to fp16: half a unit in the
+ * last of 11 places, in the binade that ends at or above `largest`. Numbers only a rounding error
+ * above a power of two are rounded to it. */
 double fp16_error(double largest)
 {
   return fmax(exp2(ceil(log2(largest * (1.0 - 0x1p-12))) - 12.0), 0x1p-25);
 }
 
-/* fp16_error() of a row's sum in units of the result, for samples that are within `most`. */
+/* fp16_error() of a row's sum in units of the result, for samples of magnitude `most` at most. */
 double row_sum_error(const Rounded &row, double most)
 {
   const double correction = fabs(row.rounding.correction);
@@ -88,8 +93,8 @@ double opaque_row(double sum)
   return half_value(half_bits(255.0 * sum));
 }
 
-/* Whether the device's fp32 sum of an opaque row, which is not quite exact, may become another fp16
- * number than the host's. */
+/* Whether the device's fp32 sum of an opaque row, which has rounding errors, may round to another
+ * fp16 number than opaque_row(). */
 bool opaque_rounds_either_way(const Rounded &row)
 {
   const double sum = 255.0 * row.sum;
@@ -98,7 +103,7 @@ bool opaque_rounds_either_way(const Rounded &row)
   return half_bits(sum - inexact) != half_bits(sum + inexact) && fabs(sum) > inexact;
 }
 
-/* The larger the worse: each error as a share of what it may be. */
+/* Objectives of round_best(). Of rows: each error relative to its bound. */
 double row_error(const Rounded &row, const PlaneWork &work)
 {
   return 128.0 * row.error / kCoefficientError +
@@ -111,8 +116,8 @@ double column_error(const Rounded &column, const PlaneWork &)
   return column.error;
 }
 
-/* The best of a few scales over one octave: the scale decides which way taps round, and how far
- * below the next power of two sums are. */
+/* The best of a few scales within an octave. The scale decides which way each tap rounds, and how
+ * far sums are below the next power of two. */
 Rounded round_best(const CfTaps *taps, const PlaneWork &work,
                    double (*error)(const Rounded &, const PlaneWork &))
 {
@@ -127,14 +132,15 @@ Rounded round_best(const CfTaps *taps, const PlaneWork &work,
   return best;
 }
 
-/* Bounds for any picture, of a result of scale 1. Samples enter as fp16 within the middle code,
- * exact unless they are premultiplied, and alpha, exact, within 255. */
+/* Error bounds for any picture, of results before ChannelTransform.scale. Samples are fp16 numbers
+ * of at most middle_code() in magnitude, exact unless premultiplied; alpha is exact, at most 255.
+ */
 struct Bounds {
-  double coefficients; /* what rounding taps costs */
-  double opaque;       /* that, and rounding the sums of rows */
-  double weighted;     /* and rounding premultiplied samples */
-  double alpha;        /* of alpha: rounding taps and sums of rows */
-  bool finite;         /* no sum is too large for fp16 */
+  double coefficients; /* of rounding the taps */
+  double opaque;       /* of rounding the taps and row sums */
+  double weighted;     /* of rounding the taps, row sums and premultiplied samples */
+  double alpha;        /* of alpha: of rounding the taps and row sums */
+  bool finite;         /* no sum overflows fp16 */
 };
 
 Bounds bound_errors(const CfFirPlane *plan, const PlaneWork &work, const Rounded &row,
@@ -171,7 +177,7 @@ bool fp16_suffices(const Picture *picture, int p, const Bounds &bounds)
          (!alpha_moves || fabs(plan->channel[alpha].scale) * bounds.alpha + other <= kAlphaError);
 }
 
-/* Taps around the middle slot; slots that the filter does not reach stay 0. */
+/* Sets pairs of fp16 taps, the anchor's in the middle slot; the other slots are 0. */
 void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int tap_tiles)
 {
   const int middle = kTapMargin + 8 * (tap_tiles - 1);
@@ -183,15 +189,16 @@ void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int t
   }
 }
 
-/* Whether weighted colours are means of colours: no tap is negative, and alpha is filtered too. */
+/* Whether results of premultiplied colours are weighted means of colours, so that they stay in
+ * their range: no tap is negative, and alpha is filtered by the same taps. */
 bool makes_means(const CfFirPlane *plan, int alpha)
 {
   return plan->channel[alpha].filtered && fabs(plan->row.sum) == plan->row.magnitude &&
          fabs(plan->column.sum) == plan->column.magnitude;
 }
 
-/* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
- * code. */
+/* Whether the results of any picture, with errors up to kColourError, round to codes without
+ * clamping. */
 bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, double largest)
 {
   const double gain = plan->row.sum * plan->column.sum;
@@ -204,8 +211,8 @@ bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, dou
   return !channel->absolute && middle - reach > -slack && middle + reach < largest + slack;
 }
 
-/* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over codes less
- * the middle one. */
+/* The transforms of MmaStrips: a result is scale * sum(c - centre) + centre + bias, but the
+ * device's sums are of codes less middle_code(). */
 void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, const PlaneWork &work,
                           double correction, int first, int channels)
 {

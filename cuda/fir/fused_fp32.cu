@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter in single precision (fused_fp32.cuh), from the host: the grid, the kernel.
+ * The separable filter in single precision: kernels of the functions in fused_fp32.cuh, and the
+ * host's side.
  */
 #include <string.h>
 
@@ -29,7 +30,7 @@ __device__ inline void filter_strip(const FusedJob &job, const PlaneWork &work,
   int *column_map = (int *)(output + kFusedStepRows * FusedLayout<C>::kPixels * C);
   const float *row_taps = job.row[work.tap_set], *column_taps = job.column[work.tap_set];
 
-  /* Pieces of 16 bytes must lie in the row from the first to the last byte. */
+  /* load_pieces() needs the strip's 16-byte pieces to lie in the row as a whole. */
   constexpr int kPiecePixels = C == 3 ? 1 : 16 / (int)sizeof(Sample) / C;
   const bool inside =
       C != 3 && work.vector_aligned && left >= 0 &&
@@ -53,14 +54,14 @@ __device__ inline void filter_strip(const FusedJob &job, const PlaneWork &work,
     }
     if (!inside)
       load_pixels<C, Weighted, Sample>(work, layout, y0, column_map, input);
-    __syncthreads();
+    __syncthreads(); /* input is complete; the last step's output has been stored */
     filter_rows<C>(work, layout, strip, row_taps, input, slot * kFusedStepRows, ring);
-    __syncthreads();
+    __syncthreads(); /* the ring's slot is complete; input may be overwritten */
     slot = slot + 1 == lag ? 0 : slot + 1;
     if (step < lag - 1)
       continue;
 
-    /* The slot to be written next is the oldest, where this output's rows begin. */
+    /* The slot to be written next holds the oldest rows, the first that this output needs. */
     const int out = top + (step - lag + 1) * kFusedStepRows;
     if constexpr (Weighted) {
       filter_columns_to_sums<C>(work, layout, strip, column_taps, ring, slot * kFusedStepRows,
@@ -166,8 +167,8 @@ void copy_taps(float (&to)[kFusedTapSlots], const CfTaps *taps)
     to[i] = (float)taps->tap[i];
 }
 
-/* One wave of resident CTAs, shared between the planes in proportion to their samples; strips of
- * at least twice the rows that their first step of output needs. Returns the CTAs of the grid. */
+/* Divides the planes into strips so that the grid is about one wave of CTAs. Strips have at least
+ * twice the rows that the first step of output needs. Returns the CTAs of the grid. */
 int fill_one_wave(FusedJob *job, const Picture *picture, const CfDevice *device, size_t bytes)
 {
   const int fitting = (int)((size_t)device->info.shared_per_sm / (bytes + 1024));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Separable filter in single precision: all formats, borders and taps whose rows fit shared memory,
- * one launch, one read, one write.
+ * Separable filter in single precision, for all formats and borders, and all taps whose rows fit
+ * shared memory. One launch; each sample is read and written once.
  *
- * A CTA marches down a strip, 16 rows a step: their samples become floats in shared memory (load),
- * the row filter puts its sums into a ring of rows, and the column filter takes 16 rows of output
- * from the ring (filter), which become samples (store). A thread computes 8 neighbouring sums at a
- * time, so that each sample it loads serves 8 products, with the taps in a sliding window of
- * registers.
+ * A CTA works down a strip in steps of 16 rows. It loads their samples as floats to shared memory,
+ * filters them along the row into a ring buffer of rows, filters 16 rows of output from the ring
+ * along columns, and stores them. A thread computes 8 neighbouring sums at a time, so that each
+ * sample that it loads is used in 8 products; taps are in a sliding window of registers.
  */
 #pragma once
 
@@ -19,19 +18,21 @@ namespace cf::fir
 
 constexpr int kFusedThreads = 256;
 constexpr int kFusedWarps = kFusedThreads / 32;
-constexpr int kFusedStepRows = 16; /* rows */
-constexpr int kFusedOutputs = 8;   /* of a thread and pass */
+constexpr int kFusedStepRows = 16;
+constexpr int kFusedOutputs = 8; /* sums that a thread makes at a time, along either axis */
 constexpr int kFusedMaxTaps = CF_MAX_TAPS + 1;
 constexpr int kFusedTapSlots =
     kFusedMaxTaps + kFusedOutputs; /* a multiple of 8, zeros behind the last tap */
 
+/* The strips of a plane. */
 struct FusedStrip {
   int first_block;               /* the first strip's CTA in the grid */
   int across;                    /* strips side by side */
   int rows;                      /* of a strip, a multiple of kFusedStepRows */
-  int row_groups, column_groups; /* of 8 taps, with those that only shifted outputs need */
+  int row_groups, column_groups; /* groups of 8 taps that 8 neighbouring outputs read */
 };
 
+/* The kernels' parameter; row[set] and column[set] are the taps (PlaneWork.tap_set). */
 struct FusedJob {
   PlaneWork plane[CF_MAX_PLANES];
   FusedStrip strip[CF_MAX_PLANES];
@@ -39,8 +40,8 @@ struct FusedJob {
   float row[2][kFusedTapSlots], column[2][kFusedTapSlots];
 };
 
-/* Shared memory of one CTA, in floats. Row strides are 1 modulo 32: then the 8 rows by 4 groups
- * of 8 pixels that a warp filters lie in 32 different banks, and so do neighbouring pixels. */
+/* Shared memory of one CTA, in floats. Row strides are 1 modulo 32, so that both access patterns
+ * of a warp, 8 rows by 4 groups of 8 pixels and 32 neighbouring pixels, have no bank conflicts. */
 template <int C> struct FusedLayout {
   static constexpr int kPixels = C >= 3 ? 32 : 128 / C; /* width of a strip */
   static constexpr int kRingStride = kPixels + 1;
@@ -54,7 +55,7 @@ template <int C> struct FusedLayout {
     ring_rows = lag(strip) * kFusedStepRows;
   }
 
-  /* Steps of rows that one step of output needs. */
+  /* Steps of filtered rows that one step of output needs. */
   __host__ __device__ static int lag(const FusedStrip &strip)
   {
     return (strip.column_groups + 2) / 2;
@@ -76,8 +77,8 @@ template <int C> struct FusedLayout {
     return (input_floats() + ring_floats() + 3) / 4 * 4;
   }
 
-  /* Output of a step: sums where alpha is to divide them, else samples of up to 2 bytes. Then the
-   * column of the source that each input pixel reads. */
+  /* Input, ring, output of a step (sums if they are to be divided by alpha, else samples), and the
+   * column map of load_pixels(). */
   __host__ __device__ size_t bytes() const
   {
     return sizeof(float) * ((size_t)output_offset() + kFusedStepRows * kPixels * C) +
@@ -92,7 +93,7 @@ template <typename Sample> __device__ inline float load_code(const PlaneWork &wo
   return (float)(sample >> work.shift);
 }
 
-/* A pixel's values as the sums run over them: centred, premultiplied by alpha. */
+/* A pixel's values as they are summed: less the centre, premultiplied by alpha. */
 template <int C, bool Weighted, typename Sample>
 __device__ inline void premultiply_pixel(const PlaneWork &work, const Sample *pixel,
                                          float (&value)[C])
@@ -112,8 +113,8 @@ __device__ inline void premultiply_pixel(const PlaneWork &work, const Sample *pi
   }
 }
 
-/* 16 rows for any border and alignment: pixel by pixel. column_map has the column of the source for
- * each input pixel, -1 for the border's colour. */
+/* Loads 16 rows pixel by pixel, for any border and alignment. column_map[x] is the source column of
+ * input pixel x, -1 for the constant border. */
 template <int C, bool Weighted, typename Sample>
 __device__ inline void load_pixels(const PlaneWork &work, const FusedLayout<C> &layout, int y0,
                                    const int *column_map, float *input)
@@ -154,7 +155,8 @@ __device__ inline void unpack_samples(const uint4 &piece, Sample (&samples)[Coun
     samples[i] = (Sample)(words[i / kPerWord] >> 8 * (int)sizeof(Sample) * (i % kPerWord));
 }
 
-/* 16 rows inside the picture's columns: 16 bytes at a time, a warp on 8 rows by 4 pieces. */
+/* Loads 16 rows that lie inside the picture's columns, in pieces of 16 bytes: a warp loads 8 rows
+ * by 4 pieces at a time. */
 template <int C, bool Weighted, typename Sample>
 __device__ inline void load_pieces(const PlaneWork &work, const FusedLayout<C> &layout, int x0,
                                    int y0, float *input)
@@ -192,33 +194,9 @@ __device__ inline void load_pieces(const PlaneWork &work, const FusedLayout<C> &
   }
 }
 
-/* ---- filter: rows into the ring, and columns out of it ---- */
+/* ---- filter: rows to the ring, columns from the ring ---- */
 
-/* Adds 8 samples to 8 sums that lie one sample apart; `tap` are the 8 taps of the first sum on
- * these samples and `before` the 8 in front of them. */
-__device__ inline void accumulate(float (&sum)[kFusedOutputs], const float (&sample)[kFusedOutputs],
-                                  const float (&before)[kFusedOutputs],
-                                  const float (&tap)[kFusedOutputs])
-{
-#pragma unroll
-  for (int i = 0; i < kFusedOutputs; i++) {
-#pragma unroll
-    for (int o = 0; o < kFusedOutputs; o++)
-      sum[o] = fmaf(sample[i], i >= o ? tap[i - o] : before[kFusedOutputs + i - o], sum[o]);
-  }
-}
-
-__device__ inline void next_taps(float (&before)[kFusedOutputs], float (&tap)[kFusedOutputs],
-                                 const float *taps)
-{
-#pragma unroll
-  for (int i = 0; i < kFusedOutputs; i++) {
-    before[i] = tap[i];
-    tap[i] = taps[i];
-  }
-}
-
-/* A warp's task in both passes: one channel, 32 pixels, 8 rows. */
+/* The part of a step that a warp filters at a time: one channel, 32 pixels, 8 rows. */
 struct WarpTask {
   int channel, pixel, row;
 
@@ -263,7 +241,7 @@ __device__ inline void filter_rows(const PlaneWork &work, const FusedLayout<C> &
   }
 }
 
-/* Sums of the 8 rows of `task` at this lane's pixel. The rows start at `ring_row` of the ring. */
+/* The sums of the 8 rows of `task` at this lane's pixel, from `ring_row` of the ring on. */
 template <int C>
 __device__ inline void filter_column(const FusedLayout<C> &layout, const FusedStrip &strip,
                                      const float *taps, const float *ring, const WarpTask &task,
@@ -286,8 +264,9 @@ __device__ inline void filter_column(const FusedLayout<C> &layout, const FusedSt
   }
 }
 
-/* ---- store: sums to samples, and these to memory ---- */
+/* ---- store: sums to samples, and samples to memory ---- */
 
+/* The source's sample, without bits that are not part of the code. */
 template <int C, typename Sample>
 __device__ inline uint32_t source_sample(const PlaneWork &work, int x, int y, int channel)
 {
@@ -296,7 +275,7 @@ __device__ inline uint32_t source_sample(const PlaneWork &work, int x, int y, in
   return row[(size_t)x * C + channel] >> work.shift << work.shift;
 }
 
-/* Without alpha: each warp makes the samples of its channel, and these meet in shared memory. */
+/* Without alpha: the sums become samples, which are interleaved in shared memory. */
 template <int C, typename Sample>
 __device__ inline void
 filter_columns_to_samples(const PlaneWork &work, const FusedLayout<C> &layout,
@@ -359,8 +338,7 @@ __device__ inline void store_samples(const PlaneWork &work, int x0, int y0, int 
   }
 }
 
-/* With alpha: the sums of a pixel's channels meet in shared memory, planes of kFusedStepRows rows.
- */
+/* With alpha: the sums go to shared memory, [channel][row][pixel], for store_unpremultiplied(). */
 template <int C>
 __device__ inline void filter_columns_to_sums(const PlaneWork &work, const FusedLayout<C> &layout,
                                               const FusedStrip &strip, const float *taps,
@@ -382,7 +360,7 @@ __device__ inline void filter_columns_to_sums(const PlaneWork &work, const Fused
   }
 }
 
-/* The same as add_difference for the sums of a pixel. */
+/* add_difference() for the sums of a pixel. */
 template <int C, typename Sample>
 __device__ inline void unsharp_pixel(const PlaneWork &work, int x, int y, float (&sum)[C])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Samples in shared memory to fp16, for the kernels on tensor cores.
+ * Converts samples in shared memory to fp16 planes, for the kernels on tensor cores.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 namespace cf::fir
 {
 
-/* Puts the replicated border into a word of several pixels, of C bytes, from pixel x on. */
+/* Applies the border replicate to a word of 4 / C pixels from pixel x on. The word holds the
+ * nearest pixels of the row: those in the picture, or the first or last word of it. */
 template <int C> __device__ inline uint32_t replicate_into_word(uint32_t word, int x, int width)
 {
   constexpr int kWordPixels = 4 / C;
@@ -28,7 +29,7 @@ template <int C> __device__ inline uint32_t replicate_into_word(uint32_t word, i
   return __byte_perm(word, 0, select);
 }
 
-/* The same of a macropixel: the nearest luma twice. */
+/* The same for a macropixel: outside the picture, both lumas are the one nearest to the edge. */
 __device__ inline uint32_t replicate_luma(uint32_t word, int x, int width, int luma)
 {
   const uint32_t first = luma ? 0x1210 : 0x3010, last = luma ? 0x3230 : 0x3212;
@@ -53,18 +54,18 @@ __device__ inline uint4 replicate_into_piece(const uint4 &v, int x, int width, i
                     replicate(v.w, x + 12 / C));
 }
 
-/* Two fp16 numbers of opaque alpha. Alpha counts from 0, not from 128: what is faint must be a
- * small number for fp16 to be exact in proportion. */
+/* Opaque alpha, 255, as two fp16 numbers. No centre is subtracted from alpha, so that faint alphas
+ * are small numbers, which fp16 represents with small errors. */
 constexpr uint32_t kOpaqueFp16x2 = 0x5bf85bf8;
 
-/* Premultiplies the colours of two pixels, which count from 128 and so become as small as what is
- * visible of them. alpha / 255 is the sum of two fp16 numbers, so that products are rounded once;
- * 1 / 255 is but for 5e-8 of it, and opaque colours stay what they are. */
+/* Premultiplies the colours, less 128, of two pixels. alpha / 255 is the sum of two fp16 numbers,
+ * high + low, so that a product is rounded only once. 1 / 255 is represented to 5e-8, and opaque
+ * colours do not change. */
 class AlphaWeightPair
 {
   __half2 alpha, high, low;
 
-  __device__ static __half2 both(uint16_t half)
+  __device__ static __half2 splat(uint16_t half)
   {
     return __half2half2(__ushort_as_half(half));
   }
@@ -73,9 +74,9 @@ public:
   /* `centred`: the alphas less 128. */
   __device__ AlphaWeightPair(uint32_t centred)
   {
-    const __half2 first = both(0x1c04), second = both(0x0001);
+    const __half2 first = splat(0x1c04), second = splat(0x0001);
 
-    alpha = __hadd2(as_half2(centred), both(0x5800));
+    alpha = __hadd2(as_half2(centred), splat(0x5800));
     high = __hmul2(alpha, first);
     low = __hfma2(alpha, second, __hfma2(alpha, first, __hneg2(high)));
   }
@@ -93,7 +94,8 @@ public:
   }
 };
 
-/* Converts 16 bytes to fp16, into each channel's plane from `to` on. */
+/* Converts a piece of 16 bytes to fp16: each channel goes to its own plane, from `to` on in the
+ * first one. */
 template <typename Shape> class PieceConverter
 {
   static constexpr int C = Shape::kChannels;
@@ -144,7 +146,7 @@ public:
       *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kOpaqueFp16x2, kOpaqueFp16x2);
   }
 
-  /* Opaque pixels become what convert_opaque makes of them. */
+  /* Pixels with any alpha. For opaque ones the result is that of convert_opaque(). */
   __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
   {
     const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
@@ -161,7 +163,7 @@ public:
     *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
   }
 
-  /* Four macropixels, from number `x` of a row of planes on. */
+  /* Four macropixels, to pixel `x` of a row of planes. */
   __device__ void convert_macropixels(const uint4 &v, uint8_t *row, int x) const
   {
     const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
@@ -195,8 +197,8 @@ public:
   }
 };
 
-/* Converts a step's samples to planes of fp16: codes less the middle one, 128 or 512, colours
- * premultiplied, alpha. */
+/* Converts a step's samples to fp16 planes: codes less the middle one (128 or 512), with alpha
+ * premultiplied, and alpha itself. */
 template <typename Shape> class Fp16Converter
 {
   typedef ThreadPieces<Shape> Pieces;
@@ -205,7 +207,7 @@ template <typename Shape> class Fp16Converter
   const bool replicates;
   const PieceConverter<Shape> pieces;
 
-  /* Piece i with the replicated border put right. */
+  /* Piece `i`, with the border replicate applied. */
   __device__ uint4 with_border(const uint4 &v, int i) const
   {
     const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
@@ -245,7 +247,8 @@ public:
   {
   }
 
-  /* The thread's pieces of a stage. Returns whether all were opaque, or need not be. */
+  /* Converts the thread's pieces of a stage. Returns false if a pixel has alpha below 255 and
+   * colours are premultiplied. */
   __device__ bool convert(const uint8_t *stage, uint8_t *planes) const
   {
     uint4 v[Shape::kLoads];
@@ -255,7 +258,7 @@ public:
     for (int i = 0; i < Shape::kLoads; i++) {
       v[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
       if (Pieces::exists(i))
-        v[i] = *(const uint4 *)(stage + Pieces::place(i));
+        v[i] = *(const uint4 *)(stage + Pieces::offset(i));
     }
     if (replicates) {
 #pragma unroll

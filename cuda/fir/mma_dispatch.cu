@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter on tensor cores, from the host: which frames it serves, by which kernel, in
- * how many strips. One launch a frame.
+ * The separable filter on tensor cores: the kernels, the frames that they support, and on the host
+ * the choice of kernel and of strips. One launch for each frame.
  */
 #include <string.h>
 #include <type_traits>
@@ -21,23 +21,25 @@ namespace
 
 /* ---- the kernels ---- */
 
-/* Planes are of one and of two channels, as 4:2:0 formats mix them. */
+/* What a kernel filters: one plane of four channels; planes of one and two channels, as 4:2:0
+ * formats mix them, of 8 or of 10 bits; packed 4:2:2. */
 enum class Layout { kPixels, kPlanes, kWidePlanes, kMacropixels };
 constexpr int kLayouts = 4;
 
-/* Of macropixels 33 taps are filtered as 49, and more than 81 do not fit shared memory. */
+/* For macropixels there is no kernel of 3 tap tiles, since that of 4 serves, nor of 9, which would
+ * not fit shared memory. */
 constexpr bool has_kernel(Layout layout, int tap_tiles)
 {
   return layout != Layout::kMacropixels || (tap_tiles != 3 && tap_tiles <= 6);
 }
 
-constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for */
+constexpr int kMostCode = 1023; /* codes up to this, less 512, are exact in fp16 */
 
 template <typename Pixel, int TapTiles>
 using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<Pixel, TapTiles>,
                                        WarpSpecializedShape<Pixel, TapTiles, false>>;
 
-/* Threads and shared memory of a CTA. */
+/* Threads and shared memory of a CTA, for any of the pixels that a kernel may meet. */
 template <int TapTiles, Layout L, bool Opaque> struct CtaSize {
   static constexpr int kSampleBytes = L == Layout::kWidePlanes ? 2 : 1;
   template <int C> using Shape = OpaqueShape<PixelType<C, kSampleBytes>, TapTiles>;
@@ -64,7 +66,7 @@ template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
   static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
 };
 
-/* And how many of them an SM is meant to have. */
+/* CtaSize, and the CTAs per SM for __launch_bounds__. */
 template <int TapTiles, Layout L, bool Opaque> struct CtaShape : CtaSize<TapTiles, L, Opaque> {
   using CtaSize<TapTiles, L, Opaque>::kThreads;
   using CtaSize<TapTiles, L, Opaque>::kBytes;
@@ -86,8 +88,9 @@ __device__ inline int filter_strip_opaque(const MmaJob &job, const PlaneWork &wo
     return filter_strip_warp_specialized<Pixel, TapTiles, false>(job, work, strip, place, shared);
 }
 
-/* A kernel for opaque pixels of four channels leaves a strip where pixels are not; the rest of the
- * strip is filtered as in the kernel that knows alpha, which is slow there. */
+/* Each CTA filters one strip. A kernel for opaque pixels of four channels that finds a pixel with
+ * alpha filters the rest of the strip by filter_strip_alpha(), which is slower than in the kernel
+ * for alpha. */
 template <int TapTiles, Layout L, bool Opaque>
 __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
                                   CtaShape<TapTiles, L, Opaque>::kResident)
@@ -200,7 +203,7 @@ int reach(const CfTaps *taps)
   return larger(taps->anchor, taps->count - 1 - taps->anchor);
 }
 
-/* The smallest size that the taps fit, NULL if there is none. */
+/* The smallest size for the taps of all planes; NULL if there is none. */
 const SizeEntry *choose_size(const Picture *picture)
 {
   int radius = 0;
@@ -216,7 +219,7 @@ const SizeEntry *choose_size(const Picture *picture)
   return nullptr;
 }
 
-/* Whether the last frames that the device began were opaque, as far as the host can know. */
+/* Whether the last two frames that kernels began were opaque, as far as the host knows. */
 bool seems_opaque(const AlphaFeedback *feedback)
 {
   const uint32_t begun = __atomic_load_n(&feedback->words[0], __ATOMIC_RELAXED);
@@ -238,8 +241,8 @@ const KernelEntry *choose_kernel(const SizeEntry *size, Layout layout, const CfD
 
 /* ---- the grid ---- */
 
-/* Divides the planes so that no CTA takes longer than `steps` steps of an inner strip, if it can.
- * Returns how many CTAs these are. */
+/* Divides the planes into strips that take no longer than `steps` steps of an inner strip, if
+ * possible. Returns the number of CTAs. */
 int divide_planes(MmaJob *job, const SizeEntry *size, int steps)
 {
   const int lead = size->tap_tiles - 1; /* steps of rows to filter before the first result */
@@ -261,8 +264,8 @@ int divide_planes(MmaJob *job, const SizeEntry *size, int steps)
   return ctas;
 }
 
-/* One wave of resident CTAs, `slots`, that take about the same time. Returns the CTAs of the grid.
- */
+/* Divides the planes so that the grid is one wave, `slots` resident CTAs at most, whose CTAs take
+ * about the same time. Returns the number of CTAs. */
 int fill_one_wave(MmaJob *job, const SizeEntry *size, int slots)
 {
   int most_steps = 0, steps = 0, ctas;
@@ -276,7 +279,8 @@ int fill_one_wave(MmaJob *job, const SizeEntry *size, int slots)
   return ctas;
 }
 
-/* Both chromas are filtered alike, and columns as luma's are. */
+/* Describes packed 4:2:2: strip[0] has the transforms of luma, strip[1] of both chromas, which are
+ * the same. The column taps of luma and chroma are the same in 4:2:2. */
 void describe_macropixels(MmaJob *job, const Picture *picture, int tap_tiles)
 {
   PlaneWork *work = &job->plane[0];
@@ -338,7 +342,7 @@ bool mma_prepare(const CfDevice *device, CfStatus *status)
   return true;
 }
 
-bool mma_serves(Picture *picture, const CfDevice *device)
+bool mma_supports(Picture *picture, const CfDevice *device)
 {
   const SizeEntry *size = picture->planes ? choose_size(picture) : nullptr;
   const Layout layout = layout_of(picture);
@@ -359,7 +363,7 @@ bool mma_serves(Picture *picture, const CfDevice *device)
   return round_taps_to_fp16(picture);
 }
 
-bool mma_serves_packed(const Picture *picture, const CfDevice *device)
+bool mma_supports_packed(const Picture *picture, const CfDevice *device)
 {
   const SizeEntry *size = choose_size(picture);
 

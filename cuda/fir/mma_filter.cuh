@@ -9,13 +9,15 @@
 namespace cf::fir
 {
 
-/* Two fragments of a product, picture rows 0..7 and 8..15: a thread has [0] and [1] of its first
- * pixel in two neighbouring rows, [2] and [3] of its second pixel. */
+/* The accumulators of 16 pixels x 16 rows: two fragments, for picture rows 0..7 and 8..15. In each
+ * a thread holds two rows of two pixels: [0] and [1] are the rows of the first, [2] and [3] of the
+ * second. */
 typedef float MmaSums[2][4];
 
 /* ---- Toeplitz matrices ---- */
 
-/* The fp16 taps `tap` and `tap` + 1, where tap 0 is the first that the matrices reach. */
+/* The fp16 taps number `tap` and tap + 1. Tap 0 is the first that a tile may have; numbers down to
+ * -kTapMargin are zeros. */
 __device__ inline uint32_t tap_pair(const uint32_t *taps, int tap)
 {
   const uint16_t *halves = (const uint16_t *)taps + kTapMargin + tap;
@@ -30,8 +32,8 @@ __device__ inline uint32_t tap_pair(const volatile uint32_t *taps, int tap)
   return halves[0] | (uint32_t)halves[1] << 16;
 }
 
-/* A thread's part of the matrices of both directions. Output pixels are so ordered that a thread
- * has two neighbours. */
+/* A thread's elements of the Toeplitz matrices of both directions. The rows of the row matrices,
+ * which are output pixels, are permuted so that a thread's two pixels are neighbours. */
 template <int TapTiles> class ToeplitzMatrices
 {
   uint32_t words[6 * TapTiles + 1];
@@ -51,8 +53,7 @@ public:
       words[4 * TapTiles + i] = tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
   }
 
-  /* The left side of row product `tile`: of the thread's first pixel and its second, every 8
-   * inputs. */
+  /* The left matrix of row product `tile`: rows are output pixels, columns input pixels. */
   __device__ void row_operand(int tile, uint32_t (&left)[4]) const
   {
     left[0] = words[2 * tile];
@@ -61,8 +62,8 @@ public:
     left[3] = words[2 * TapTiles + 2 * tile + 1];
   }
 
-  /* The right side of column product `tile`, for the upper eight rows of the result or the lower.
-   */
+  /* The right matrix of column product `tile`: rows are input rows, columns the upper or `lower`
+   * eight output rows. */
   __device__ void column_operand(int tile, bool lower, uint32_t (&right)[2]) const
   {
     const int first = 4 * TapTiles + 2 * tile + !lower;
@@ -72,8 +73,8 @@ public:
   }
 };
 
-/* The part of the rows' matrices of chroma, whose pixels are in the matrices' order: a thread has
- * pixels 8 apart, and so the chroma of the lumas it has in two blocks. */
+/* A thread's elements of the row matrices of chroma in packed 4:2:2. Their rows are not permuted: a
+ * thread has pixels 8 apart, the chroma of the lumas that it has in two neighbouring blocks. */
 template <int TapTiles> class ChromaMatrices
 {
   uint32_t words[2 * TapTiles + 1];
@@ -96,16 +97,16 @@ public:
   }
 };
 
-/* The same of one direction, for warps that have one only. A product takes operands from
- * neighbouring registers, so a word that is the second of one right side and the first of another
- * is held twice instead of being moved before each product; the taps are read as volatile so that
- * the compiler does not merge the two. */
+/* A thread's elements of the matrices of one direction, for warps that filter only one. The
+ * operands of an mma must be in consecutive registers; a word that is the second of one operand and
+ * the first of another is therefore held twice, instead of being moved before each product. Taps
+ * are read as volatile so that the compiler does not merge the two copies. */
 template <int TapTiles> class OneToeplitzMatrix
 {
   uint32_t words[TapTiles][4];
 
 public:
-  /* Of lumas' rows, of columns, or of chroma's rows. */
+  /* The filter: rows (of luma, where chroma has its own), columns, rows of chroma. */
   enum Kind { kRows, kColumns, kChromaRows };
 
   __device__ OneToeplitzMatrix(const uint32_t *taps, Kind kind)
@@ -137,8 +138,8 @@ public:
   }
 };
 
-/* The job's taps of both directions into shared memory, and behind them those of chroma's rows if
- * there are, by all of a CTA's threads. A barrier has to follow. */
+/* Copies the taps of set `set` to shared memory: rows, columns and, of packed 4:2:2, rows of
+ * chroma. By all threads of a CTA; a barrier must follow. */
 template <typename Shape>
 __device__ inline void copy_taps(const MmaJob &job, int set, uint32_t *taps)
 {
@@ -148,15 +149,15 @@ __device__ inline void copy_taps(const MmaJob &job, int set, uint32_t *taps)
 
 /* ---- rows ---- */
 
-/* Row sums as the left side of column products. */
+/* Row sums as the left matrix of column products: no data moves between threads. */
 __device__ inline uint4 pack_fp16(const MmaSums &s)
 {
   return make_uint4(pack_half2(s[0][0], s[0][1]), pack_half2(s[0][2], s[0][3]),
                     pack_half2(s[1][0], s[1][1]), pack_half2(s[1][2], s[1][3]));
 }
 
-/* Row sums of `Blocks` blocks of 16 pixels, from `pixel` of the strip on, 16 rows, of `Channels`
- * fp16 planes from the shared address `planes` on. */
+/* Adds the row sums of `Blocks` blocks of 16 pixels by 16 rows, from `pixel` of the strip on, of
+ * the `Channels` fp16 planes at shared memory address `planes`. */
 template <typename Strip, typename Matrices, int Blocks, int Channels>
 __device__ inline void sum_rows(const Matrices &matrices, uint32_t planes, int pixel,
                                 MmaSums (&sums)[Blocks][Channels])
@@ -186,7 +187,7 @@ __device__ inline void sum_rows(const Matrices &matrices, uint32_t planes, int p
   }
 }
 
-/* The same, as the left sides of column products. */
+/* Filters rows as sum_rows() does; the results are left matrices of column products. */
 template <typename Strip, typename Matrices, int Blocks, int Channels>
 __device__ inline void filter_rows(const Matrices &matrices, uint32_t planes, int pixel,
                                    uint4 (&rows)[Blocks][Channels])
@@ -202,7 +203,7 @@ __device__ inline void filter_rows(const Matrices &matrices, uint32_t planes, in
   }
 }
 
-/* 16 macropixels: two blocks of luma and one of each chroma. */
+/* Filters the rows of 16 macropixels: two blocks of luma and one of each chroma. */
 template <typename Strip, typename Matrices, typename Chroma>
 __device__ inline void filter_macropixel_rows(const Matrices &matrices, const Chroma &chroma,
                                               uint32_t planes, int pixel, uint4 (&rows)[1][4])
@@ -219,7 +220,8 @@ __device__ inline void filter_macropixel_rows(const Matrices &matrices, const Ch
 
 /* ---- columns ---- */
 
-/* Adds what 16 filtered rows, the `tile`th of those that the result needs, give to it. */
+/* Adds the product of 16 filtered rows with column matrix `tile`: number `tile` of the groups of 16
+ * rows that the result reads. */
 template <typename Matrices>
 __device__ inline void add_column_product(const Matrices &matrices, int tile, const uint4 &rows,
                                           MmaSums &sums)

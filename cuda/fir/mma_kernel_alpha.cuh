@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernels for four channels with alpha, all warps alike. Each step the warps convert 16 rows to
- * premultiplied fp16, filter them, and filter the columns of the last TapTiles steps' rows; then
- * the rows take the place of the oldest in a history. While all of these steps are opaque, alpha is
- * left out.
+ * The kernels for four channels with alpha; all warps do the same work. In each step they convert
+ * 16 rows to premultiplied fp16, filter these, and filter the columns of the rows of the last
+ * TapTiles steps; then the new rows replace the oldest in a history. While all of these steps are
+ * opaque, alpha is not filtered.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace cf::fir
 {
 
-/* Filtered rows of alpha where all is opaque, to the bit. */
+/* The filtered rows of opaque alpha, bit for bit as filter_rows() would make them. */
 template <int TapTiles>
 __device__ inline uint4 opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices)
 {
@@ -30,22 +30,22 @@ __device__ inline uint4 opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &matr
   return pack_fp16(sums);
 }
 
-/* The filtered rows of the last TapTiles - 1 steps: of colours, and of alpha while one of the steps
- * was not opaque. */
+/* A thread's filtered rows of the last TapTiles - 1 steps: of colours, and, valid only while one of
+ * the steps is not opaque, of alpha. */
 template <typename Shape> class RowHistory
 {
   static constexpr int kBlocks = Shape::kBlocks, kColours = Shape::kColours;
   static constexpr int kSteps = Shape::kHistory;
   uint4 colours[Shape::kRegistersHoldRows ? kSteps : 1][kBlocks][kColours];
   uint4 *const shared;
-  int oldest; /* slot in shared memory */
+  int oldest; /* slot in shared memory of the oldest step */
 
-  __device__ uint4 &place(int slot, int block, int channel) const
+  __device__ uint4 &in_shared(int slot, int block, int channel) const
   {
     return shared[((slot * kBlocks + block) * Shape::kSharedChannels + channel) * Shape::kThreads];
   }
 
-  /* Of the step that came `age` steps after the oldest. */
+  /* The slot of the step that came `age` steps after the oldest. */
   __device__ int slot(int age) const
   {
     const int at = oldest + age;
@@ -65,31 +65,31 @@ public:
     if constexpr (Shape::kRegistersHoldRows)
       return colours[age][block][channel];
     else
-      return place(slot(age), block, channel);
+      return in_shared(slot(age), block, channel);
   }
 
   __device__ uint4 get_alpha(int age, int block) const
   {
-    return place(slot(age), block, Shape::kSharedColours);
+    return in_shared(slot(age), block, Shape::kSharedColours);
   }
 
-  /* All steps as if `rows` were theirs. */
+  /* Sets the alpha of all steps to `rows`. */
   __device__ void fill_alpha(const uint4 &rows)
   {
 #pragma unroll 1
     for (int slot = 0; slot < kSteps; slot++) {
 #pragma unroll
       for (int b = 0; b < kBlocks; b++)
-        place(slot, b, Shape::kSharedColours) = rows;
+        in_shared(slot, b, Shape::kSharedColours) = rows;
     }
   }
 
-  /* In place of the oldest step's, as put(). */
+  /* Replace the oldest step's alpha, and its colours. */
   __device__ void put_alpha(const uint4 (&newest)[kBlocks][1])
   {
 #pragma unroll
     for (int b = 0; b < kBlocks; b++)
-      place(oldest, b, Shape::kSharedColours) = newest[b][0];
+      in_shared(oldest, b, Shape::kSharedColours) = newest[b][0];
   }
 
   __device__ void put(const uint4 (&newest)[kBlocks][kColours])
@@ -104,13 +104,13 @@ public:
             colours[age][b][c] = colours[age + 1][b][c];
           colours[kSteps - 1][b][c] = newest[b][c];
         } else {
-          place(oldest, b, c) = newest[b][c];
+          in_shared(oldest, b, c) = newest[b][c];
         }
       }
     }
   }
 
-  /* After both puts. */
+  /* Makes the step just put the newest. */
   __device__ void advance()
   {
     oldest = oldest + 1 == kSteps ? 0 : oldest + 1;
@@ -123,7 +123,8 @@ template <typename Shape> struct NewestRows {
   uint4 alpha[Shape::kBlocks][1];
 };
 
-/* Sums of one block of 16 pixels, the last of alpha. */
+/* Column sums of one block of 16 pixels: sums[0..2] of colours; filter_alpha_columns() makes
+ * sums[3] of alpha. */
 template <int TapTiles, typename Shape>
 __device__ inline void
 filter_colour_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistory<Shape> &history,
@@ -151,7 +152,7 @@ filter_alpha_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistor
         tile == TapTiles - 1 ? newest.alpha[block][0] : history.get_alpha(tile, block), sums[3]);
 }
 
-/* 16 rows of the result; `weighted`: not all steps are opaque. */
+/* Makes 16 rows of the result. `weighted`: some step that they read is not opaque. */
 template <int TapTiles, typename Shape>
 __device__ inline void
 filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
@@ -176,7 +177,7 @@ filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStri
   }
 }
 
-/* Filters a strip. The first Shape::kThreads threads of the CTA call together. */
+/* Filters a strip; by the first Shape::kThreads threads of the CTA together. */
 template <int TapTiles, typename Shape>
 __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &work,
                                           const MmaStrips &strip, const StripPlace &place,
@@ -192,7 +193,7 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
   const Fp16Converter<Shape> converter(job, work, edges);
   StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
-  copier.fill_rest(shared);
+  copier.fill_uncopied(shared);
   for (int step = 0; step < Shape::kStages; step++)
     fetcher.fetch(step);
 
@@ -203,7 +204,8 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
   Shape::synchronize();
   const ToeplitzMatrices<TapTiles> matrices(taps, taps + kTapPairs);
   RowHistory<Shape> history(behind);
-  unsigned weighted = 0; /* which of the last TapTiles steps were not opaque, the newest lowest */
+  unsigned weighted =
+      0; /* a bit for each of the last TapTiles steps that is not opaque, newest 0 */
 
   Shape::synchronize();
   for (int step = 0; step < span.steps; step++) {
@@ -215,9 +217,9 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
     __syncwarp();
     if (!converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
-    __syncwarp();
+    __syncwarp(); /* the warp has read the stage, which the next fetch overwrites */
     fetcher.fetch(step + Shape::kStages);
-    Shape::synchronize();
+    Shape::synchronize(); /* planes and flags are complete */
     weighted = (weighted << 1 | (not_opaque[step & 1] == step)) & ((1u << TapTiles) - 1);
     if (weighted && !before)
       report_alpha(job);
@@ -229,7 +231,7 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
       filter_rows<Shape>(matrices, smem_address(set) + 3 * Shape::kPlaneBytes, warp_pixel,
                          newest.alpha);
     if (Shape::kPlaneSets == 1)
-      Shape::synchronize();
+      Shape::synchronize(); /* the next step overwrites the only set of planes */
     if (step >= TapTiles - 1)
       filter_columns_and_store(
           job, work, strip, matrices, history, newest, weighted != 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The kernels for opaque pixels, up to 49 taps. All warps load, filter rows, filter columns and
- * store, step after step, and meet once a step. What limits them is the rate of instructions.
+ * store, with one barrier for each step. They are bound by the issue rate of instructions.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace cf::fir
 {
 
-/* 16 rows of the result, from the filtered rows of TapTiles steps, the newest last. */
+/* Makes 16 rows of the result from the filtered rows of TapTiles steps, the newest last. */
 template <typename Pixel, int TapTiles, int Blocks, int Colours>
 __device__ inline void
 filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
@@ -20,7 +20,7 @@ filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStri
                          const uint4 (&rows)[TapTiles][Blocks][Colours], StoreTarget target)
 {
   constexpr bool kGray = Pixel::kPixelBytes == 1;
-  constexpr int kAtOnce = Pixel::kChannels == 1 ? 2 : 1; /* blocks, for registers */
+  constexpr int kAtOnce = Pixel::kChannels == 1 ? 2 : 1; /* blocks: as many as registers allow */
   const int x0 = target.x0;
   uint32_t gray[2][Blocks];
 
@@ -52,7 +52,8 @@ filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStri
   }
 }
 
-/* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
+/* Filters a strip, or stops at the first step that is not opaque. Returns the number of rows that
+ * are complete. */
 template <typename Pixel, int TapTiles>
 __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &work,
                                            const MmaStrips &strip, const StripPlace &place,
@@ -68,7 +69,7 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
   const Fp16Converter<Shape> converter(job, work, edges);
   StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
-  copier.fill_rest(shared);
+  copier.fill_uncopied(shared);
   for (int step = 0; step < Shape::kStages; step++)
     fetcher.fetch(step);
   copy_taps<Shape>(job, work.tap_set, taps);
@@ -83,7 +84,7 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
     cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
     const bool opaque = converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set);
-    __syncwarp();
+    __syncwarp(); /* the warp has read the stage, which the next fetch overwrites */
     fetcher.fetch(step + Shape::kStages);
     if constexpr (Pixel::kChannels != 4) {
       __syncthreads();
@@ -102,7 +103,7 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
           job, work, strip, matrices, rows,
           span.target(work, step - (TapTiles - 1), warp_pixel, Shape::kWarpPixels));
 #pragma unroll
-    for (int age = 0; age + 1 < TapTiles; age++) { /* nvcc 13.0 makes wrong code of a memcpy here */
+    for (int age = 0; age + 1 < TapTiles; age++) { /* nvcc 13.0 miscompiles a memcpy() here */
 #pragma unroll
       for (int b = 0; b < Shape::kBlocks; b++) {
 #pragma unroll

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernels for more than 49 taps, of opaque pixels or, with `HasAlpha`, any. Loading, filtering
- * rows and filtering columns are each the work of other warps, a step after one another: products
- * need not wait for loads and stores, and each warp has registers for the taps of one direction
- * only.
+ * The kernels for more than 49 taps, for opaque pixels or, with `HasAlpha`, for any. Warps are
+ * specialised in loading, filtering rows, or filtering columns, and each role works one step behind
+ * the one before. So products do not wait for loads and stores, and each warp needs registers for
+ * the taps of one direction only.
  *
  *   step s:      load warps      rows s of the source -> fp16 planes, set s % 2
  *   step s + 1:  row warps       set s % 2 -> ring slot of step s
  *   step s + 2:  column warps    ring -> sums of two steps of the result (half of the warps)
  *   step s + 3:                  their codes -> memory, while the other half filters
  *
- * All warps meet once a step, in different places of the program, for one loop for all roles takes
- * the registers of all. The barrier is `barrier.sync`: of `bar.sync`, which __syncthreads is, the
- * compute sanitizer wants one place.
+ * There is one barrier of all warps in each step. Each role has a loop of its own, since a common
+ * loop would need the registers of all roles, so the warps reach the barrier at different places in
+ * the code: named_barrier_sync() allows that, __syncthreads() does not.
  */
 #pragma once
 
@@ -23,8 +23,8 @@
 namespace cf::fir
 {
 
-/* Filtered rows that wait for the columns: of each step, block of 16 pixels, and colour, what the
- * lanes of a column warp must hold as left side. */
+/* The filtered rows of the last steps in shared memory, [slot][block of 16 pixels][channel][lane]:
+ * what each lane needs as left matrix of a column product. */
 template <typename Shape> class RowRing
 {
   uint4 *const lane;
@@ -40,7 +40,7 @@ public:
   }
 
   /* `slot` is below 2 kSlots, and wraps around. */
-  __device__ uint4 &place(int slot, int block, int colour) const
+  __device__ uint4 &at(int slot, int block, int colour) const
   {
     const int wrapped = slot < Shape::kSlots ? slot : slot - Shape::kSlots;
 
@@ -48,7 +48,7 @@ public:
   }
 };
 
-/* `Blocks` blocks of one colour. */
+/* Filters the rows of `Blocks` blocks of one channel. */
 template <int Blocks, typename Shape>
 __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                              const RowRing<Shape> &ring, uint32_t planes, int slot,
@@ -59,11 +59,11 @@ __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTap
   filter_rows<Shape>(matrix, planes + colour * Shape::kPlaneBytes, 16 * block, rows);
 #pragma unroll
   for (int b = 0; b < Blocks; b++)
-    ring.place(slot, block + b, colour) = rows[b][0];
+    ring.at(slot, block + b, colour) = rows[b][0];
 }
 
-/* Of macropixels half of the warps have lumas, eight blocks each, the others four of either chroma.
- */
+/* Macropixels: half of the row warps filter eight blocks of luma each, the others four blocks of
+ * each chroma. */
 template <typename Shape>
 __device__ inline void filter_macropixels_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                                   const RowRing<Shape> &ring, uint32_t planes,
@@ -80,12 +80,12 @@ __device__ inline void filter_macropixels_to_ring(const OneToeplitzMatrix<Shape:
                        16 * first, rows);
 #pragma unroll
     for (int b = 0; b < 4; b++)
-      ring.place(slot, luma ? first / 2 + b / 2 : first + b, luma ? b % 2 : 2 + i) = rows[b][0];
+      ring.at(slot, luma ? first / 2 + b / 2 : first + b, luma ? b % 2 : 2 + i) = rows[b][0];
   }
 }
 
-/* The share of row warp `warp` of a step: four blocks of one channel, and of four channels as much
- * again, of three two blocks. */
+/* What row warp `warp` does in a step: four blocks of one channel; with four channels, four blocks
+ * of another one; with three channels, two blocks of the third. */
 template <typename Shape>
 __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                            const RowRing<Shape> &ring, uint32_t planes, int slot,
@@ -106,7 +106,7 @@ __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTi
   }
 }
 
-/* Two steps of the result from the TapTiles + 1 steps of rows that begin in slot `oldest`. */
+/* Sums of two steps of the result, from the TapTiles + 1 steps of rows from slot `oldest` on. */
 template <typename Shape, int Blocks, int Colours>
 __device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                                 const RowRing<Shape> &ring, int oldest, int block,
@@ -119,7 +119,7 @@ __device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::k
     for (int b = 0; b < Blocks; b++) {
 #pragma unroll
       for (int c = 0; c < Colours; c++) {
-        const uint4 rows = ring.place(oldest + tile, block + b, c);
+        const uint4 rows = ring.at(oldest + tile, block + b, c);
         if (tile < Shape::kTapTiles)
           add_column_product(matrix, tile, rows, upper[b][c]);
         if (tile > 0)
@@ -153,11 +153,12 @@ __device__ inline void store_blocks(const MmaJob &job, const PlaneWork &work,
   }
 }
 
-/* Steps that the stores are behind the loads. */
+/* Steps from the load of rows to the store of results. */
 constexpr int kStoreDelay = 3;
 
-/* A warp's loop over the steps: calls `work_of_step` with each step, and the ring slot of the rows
- * of the step before, and then meets the others. Returns the step that was not opaque, or -1. */
+/* The loop of every role: calls work_of_step(step, ring slot of the rows of step - 1), then waits
+ * at the barrier. Kernels without alpha stop after a step that is not opaque. Returns that step, or
+ * -1. */
 template <typename Shape, typename Work>
 __device__ inline int each_step(int steps, const volatile int *not_opaque, const Work &work_of_step)
 {
@@ -173,7 +174,7 @@ __device__ inline int each_step(int steps, const volatile int *not_opaque, const
   return -1;
 }
 
-/* The part of the load warps. */
+/* The load warps' role. */
 template <typename Shape>
 __device__ inline int load_steps(const StripSpan<Shape> &span,
                                  const Fp16Converter<Shape> &converter, StepFetcher<Shape> &fetcher,
@@ -195,7 +196,8 @@ __device__ inline int load_steps(const StripSpan<Shape> &span,
   return stopped;
 }
 
-/* The part of column warp `warp`. */
+/* The role of column warp `warp`: half of the warps filter in even steps and store in odd ones, the
+ * other half the other way round. */
 template <typename Pixel, typename Shape>
 __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork &work,
                                              const MmaStrips &strip, const StripSpan<Shape> &span,
@@ -224,8 +226,8 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
   });
 }
 
-/* Filters a strip, without `HasAlpha` up to where it is not opaque. Returns how many rows are
- * finished. */
+/* Filters a strip; without `HasAlpha` it stops at the first step that is not opaque. Returns the
+ * number of rows that are complete. */
 template <typename Pixel, int TapTiles, bool HasAlpha>
 __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const PlaneWork &work,
                                                     const MmaStrips &strip, const StripPlace &place,
@@ -243,7 +245,7 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
   const RowCopier<Shape> copier(work, strip.colour, edges, shared);
   StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
-  copier.fill_rest(shared);
+  copier.fill_uncopied(shared);
   if (loads) {
     for (int step = 0; step < Shape::kStages; step++)
       fetcher.fetch(step);

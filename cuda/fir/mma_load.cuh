@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The source into shared memory, for the kernels on tensor cores: asynchronous copies of 16 rows a
- * step, borders included.
+ * Loads the source to shared memory, for the kernels on tensor cores: asynchronous copies of 16
+ * rows in each step, borders included.
  *
- * The grid is one wave, so that its slowest CTA is the time: what strips at the picture's left and
- * right border do more than the others must be little, and must not wait for memory.
+ * The grid is one wave, so the slowest CTA determines the time: the extra work of strips at the
+ * picture's left and right border must be small, and must not wait for memory.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 namespace cf::fir
 {
 
-/* The pieces of 16 bytes that a thread copies and converts: some of one row of the 16. A row's
- * threads are in one warp, so that a warp waits for its own copies only. Of pixels of four bytes
- * half a warp stores 128 bytes of fp16 at a time, in as many rows as 16 threads have: these rows
- * are so far apart that they start in different banks. */
+/* The pieces of 16 bytes that a thread copies and converts, all in one of the 16 rows. The threads
+ * of a row are in one warp, so that a warp waits for its own copies only. With pixels of four
+ * bytes, half a warp stores 128 bytes of fp16 at a time, to the rows that its 16 threads have:
+ * these are chosen so far apart that they start in different banks. */
 template <typename Shape> struct ThreadPieces {
   __device__ static int row()
   {
@@ -41,21 +41,22 @@ template <typename Shape> struct ThreadPieces {
     return (i + 1) * Shape::kRowThreads <= Shape::kPieces || piece(i) < Shape::kPieces;
   }
 
-  /* Of its first byte in a stage. */
-  __device__ static int place(int i)
+  /* The offset of piece `i` in a stage. */
+  __device__ static int offset(int i)
   {
     return (row() * Shape::kPieces + piece(i)) * 16;
   }
 };
 
-/* Where a strip and its halo meet the picture's left and right border. */
+/* How a strip with its halo overlaps the picture along a row: words outside on the left, whole
+ * pieces inside, words on the right (partly inside, or outside). */
 template <typename Shape> struct StripEdges {
   static constexpr int kWordPixels = 4 / Shape::kPixelBytes;
-  const int left;                 /* the plane's pixel that the first piece starts with */
-  const int first_full, end_full; /* pixels of the strip in whole pieces of the picture */
-  const int words_before, words;  /* of a row: in front of these pixels, and in all */
+  const int left;                 /* first pixel of the first piece */
+  const int first_full, end_full; /* pixels in pieces that lie in the picture as a whole */
+  const int words_before, words;  /* words before these pixels, and before and after them */
   const bool replicates;
-  const bool replicates_pieces; /* pieces outside the picture are copies of the nearest one */
+  const bool replicates_pieces; /* whole pieces outside may be made of the nearest piece inside */
 
   __device__ StripEdges(const PlaneWork &work, int left)
       : left(left), first_full(max(left, 0)),
@@ -77,21 +78,21 @@ template <typename Shape> struct StripEdges {
     return end_full - first_full == Shape::kInputPixels;
   }
 
-  /* Whether there are pixels that are never copied. */
-  __device__ bool leave_rest() const
+  /* Whether some pixels of a stage are never copied, since no tap other than 0 reads them. */
+  __device__ bool have_uncopied() const
   {
     return !replicates_pieces &&
            end_full + (words - words_before) * kWordPixels != left + Shape::kInputPixels;
   }
 
-  /* Whether words at the border have to be corrected (replicate_into_piece). */
+  /* Whether copied words need replicate_into_piece(). */
   __device__ bool need_replication() const
   {
     return (kWordPixels > 1 || Shape::kPacked || replicates_pieces) && words > 0 && replicates;
   }
 };
 
-/* The word at pixel x of a row, pixel by pixel; C bytes a pixel. */
+/* The word of pixels of C bytes from pixel x of a row on, each as the border extends the row. */
 template <int C>
 __device__ inline uint32_t folded_word(const PlaneWork &work, uint32_t colour, const uint8_t *from,
                                        int x)
@@ -110,7 +111,7 @@ __device__ inline uint32_t folded_word(const PlaneWork &work, uint32_t colour, c
   return word;
 }
 
-/* The same of macropixel x, whose lumas may come from two. */
+/* The same for macropixel x; its two lumas may come from different macropixels. */
 __device__ inline uint32_t folded_macropixel(const PlaneWork &work, uint32_t colour,
                                              const uint8_t *from, int x)
 {
@@ -128,9 +129,9 @@ __device__ inline uint32_t folded_macropixel(const PlaneWork &work, uint32_t col
   return word;
 }
 
-/* Words of one pixel are copied from where the border's rule says. Words of several pixels are too,
- * pixel by pixel, except that replicated ones get the nearest whole word, which
- * replicate_into_piece corrects after the copy. */
+/* Makes the words before and after the whole pieces: words of one pixel by a copy; words of several
+ * pixel by pixel, except that with the border replicate the nearest word is copied, of which
+ * replicate_into_piece() later makes the border. */
 template <typename Shape>
 __device__ inline void copy_outer_words(const PlaneWork &work, uint32_t colour,
                                         const StripEdges<Shape> &edges, uint32_t to,
@@ -164,18 +165,17 @@ __device__ inline void copy_outer_words(const PlaneWork &work, uint32_t colour,
   }
 }
 
-/* Copies 16 rows of the strip: whole pieces that lie in the picture's columns, and words of four
- * bytes around them where the strip is at the picture's border. */
+/* Copies 16 rows of the strip to a stage: whole pieces, and around them words of four bytes. */
 template <typename Shape> class RowCopier
 {
   typedef ThreadPieces<Shape> Pieces;
   static constexpr int C = Shape::kPixelBytes;
   const PlaneWork &work;
-  const uint32_t colour; /* outside the picture, where the border is constant */
+  const uint32_t colour; /* the constant border, a word */
   const StripEdges<Shape> edges;
   const uint32_t stages;
 
-  /* The row of the source for row y, NULL for the border's colour. */
+  /* The source row that stands for row y; NULL for the constant border. */
   __device__ const uint8_t *row_at(int y) const
   {
     const int from = source_row(work, y);
@@ -183,7 +183,7 @@ template <typename Shape> class RowCopier
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
   }
 
-  /* Pieces outside the picture are copies of the nearest one (replicates_pieces). */
+  /* StripEdges.replicates_pieces: pieces outside are copies of the nearest piece. */
   __device__ void copy_nearest_pieces(uint32_t to, const uint8_t *from) const
   {
     const int last = work.width - Shape::kPiecePixels;
@@ -192,7 +192,7 @@ template <typename Shape> class RowCopier
     for (int i = 0; i < Shape::kLoads; i++) {
       const int x = edges.left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i))
-        cp_async<16>(to + Pieces::place(i), from + min(max(x, 0), last) * C);
+        cp_async<16>(to + Pieces::offset(i), from + min(max(x, 0), last) * C);
     }
   }
 
@@ -203,10 +203,10 @@ template <typename Shape> class RowCopier
       const int x = edges.left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i) && x >= edges.first_full && x < edges.end_full) {
         if (from) {
-          cp_async<16>(to + Pieces::place(i), from + x * C);
+          cp_async<16>(to + Pieces::offset(i), from + x * C);
         } else {
           for (int word = 0; word < 4; word++)
-            st_shared(to + Pieces::place(i) + 4 * word, colour);
+            st_shared(to + Pieces::offset(i) + 4 * word, colour);
         }
       }
     }
@@ -219,21 +219,22 @@ public:
   {
   }
 
-  /* Sets pixels that are never copied to opaque white. No result depends on them, but zeros
-   * multiply them, so that they must be finite, and opaque lest the strip count as weighted. */
-  __device__ void fill_rest(uint8_t *stages) const
+  /* Sets the pixels that are never copied to opaque white. Taps of 0 multiply them, so they must
+   * be finite, and they must not make the strip count as translucent. */
+  __device__ void fill_uncopied(uint8_t *stages) const
   {
-    if (!edges.leave_rest())
+    if (!edges.have_uncopied())
       return;
     for (int i = threadIdx.x; i < Shape::kStages * Shape::kStageBytes / 16; i += Shape::kThreads)
       ((uint4 *)stages)[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
     Shape::synchronize();
   }
 
-  /* All 16 rows are inside the picture, and all pieces. `from` is the thread's first one. */
+  /* Starts the copies of 16 rows that, like all pieces, are inside the picture. `from` is the
+   * thread's first piece. */
   __device__ void fetch_inner(int stage, const uint8_t *from) const
   {
-    const uint32_t to = stages + stage * Shape::kStageBytes + Pieces::place(0);
+    const uint32_t to = stages + stage * Shape::kStageBytes + Pieces::offset(0);
 
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
@@ -243,7 +244,7 @@ public:
     cp_async_commit();
   }
 
-  /* Starts the copies of 16 rows from y0 on, if they are wanted. */
+  /* Starts the copies of 16 rows from y0 on; with `wanted` false only commits an empty group. */
   __device__ void fetch(int stage, bool wanted, int y0) const
   {
     const uint32_t to = stages + stage * Shape::kStageBytes;
@@ -263,8 +264,8 @@ public:
   }
 };
 
-/* Starts the copies of one step after another: inside the picture without folding rows and columns
- * for each. */
+/* Starts the copies of one step after the other; inside the picture by incremented addresses,
+ * without border arithmetic. */
 template <typename Shape> class StepFetcher
 {
   typedef ThreadPieces<Shape> Pieces;
@@ -283,7 +284,7 @@ public:
   {
   }
 
-  /* `step` is 0 and then one more each time. */
+  /* Must be called with step = 0, 1, 2, ... */
   __device__ void fetch(int step)
   {
     const int y = y0 + step * kStepRows;

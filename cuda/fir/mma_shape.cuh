@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter on tensor cores: how the threads of a CTA share a strip, and its shared
- * memory.
+ * The separable filter on tensor cores: how a strip is divided among the threads of a CTA, and the
+ * layout of shared memory.
  *
- * A matrix product has 16 rows by 8 columns and sums over 16 places. Both directions have pixels as
- * the matrix's rows and picture rows as its columns:
+ * A matrix product is 16 x 8 and sums over 16 elements. In both directions the rows of the result
+ * are pixels, its columns rows of the picture:
  *
  *   row sums [16 pixels x 8 rows] = row taps [16 x 16 inputs]   * samples [16 inputs x 8 rows]
  *   result   [16 pixels x 8 rows] = row sums, fp16 [16 x 16 rows] * column taps [16 rows x 8]
  *
- * where the taps are banded Toeplitz matrices, `TapTiles` of them one after the other. The threads
- * hold the sums of the first product as they must hold the left side of the second: rounding them
- * to fp16 is all that happens in between. So only the samples, as fp16, are shared.
+ * where the taps are banded Toeplitz matrices, `TapTiles` of them side by side. The sums of the
+ * first product are in the registers in which the second needs its left matrix: they are only
+ * rounded to fp16, and need no shared memory.
  *
- * Colours are weighted by alpha before they become fp16. Where all is opaque a CTA leaves out alpha
- * and the division by it, and the bytes are the same: pixels whose neighbours are opaque elsewhere
- * are not divided either.
+ * Colours are premultiplied by alpha before they are rounded to fp16. Where all pixels are opaque,
+ * a CTA neither filters alpha nor divides by it. The results are the same bytes, since kernels with
+ * alpha do not divide the sums of opaque pixels either.
  */
 #pragma once
 
@@ -30,9 +30,9 @@
 namespace cf::fir
 {
 
-/* The strip that a CTA filters. */
+/* The position of a CTA's strip among those of its plane. */
 struct StripPlace {
-  int column, first_row, rows; /* rows count from first_step_row */
+  int column, first_row, rows; /* first_row is counted from first_step_row() on */
 
   __device__ StripPlace(const MmaStrips &strip, int index)
   {
@@ -49,7 +49,7 @@ struct StripPlace {
     }
   }
 
-  /* The first rows are finished. */
+  /* Removes the first rows, which are complete. */
   __device__ void skip(int finished)
   {
     first_row += finished;
@@ -57,19 +57,19 @@ struct StripPlace {
   }
 };
 
-/* Where a warp stores: 16 rows from y0 on, from pixel x0 on; rows from `end` on are not wanted. */
+/* The 16 rows that a warp stores, from pixel (x0, y0) on, but none from row `end` on. */
 struct StoreTarget {
   int x0, y0, end;
-  bool inside; /* all of the pixels are wanted */
+  bool inside; /* all of the warp's pixels are to be stored */
 };
 
 /* Rows and columns of a strip, in the plane's pixels. */
 template <typename Shape> struct StripSpan {
-  const int x0, left; /* of the result, and of the pixels to load */
-  const int top, end; /* rows of the result; `top` is the first step's */
-  const int y0;       /* the first row to load */
+  const int x0, left; /* first columns of the result and of the source */
+  const int top, end; /* rows of the result; `top` may be above the first row to store */
+  const int y0;       /* first row of the source */
   const int results;  /* steps of the result */
-  const int steps;    /* steps of rows to load */
+  const int steps;    /* steps of the source */
 
   __device__ StripSpan(const PlaneWork &work, const StripPlace &place)
       : x0(place.column * Shape::kPixels), left(x0 - Shape::kHalo),
@@ -79,7 +79,7 @@ template <typename Shape> struct StripSpan {
   {
   }
 
-  /* Step `result` of the result, `pixels` from `pixel` of the strip on. */
+  /* The target of step `result` of the result, for `pixels` pixels from `pixel` of the strip on. */
   __device__ StoreTarget target(const PlaneWork &work, int result, int pixel, int pixels) const
   {
     StoreTarget target;
@@ -93,7 +93,7 @@ template <typename Shape> struct StripSpan {
   }
 };
 
-/* What a plane's pixels are: bytes, or 10 bits in two bytes. */
+/* The pixels of a plane: channels of 8 bits, or of 10 bits in two bytes. */
 template <int Channels, int SampleBytes> struct PixelType {
   static constexpr bool kPacked = false;
   static constexpr int kChannels = Channels, kSampleBytes = SampleBytes;
@@ -104,8 +104,8 @@ template <int Channels, int SampleBytes> struct PixelType {
 
 typedef PixelType<4, 1> FourBytes;
 
-/* Two pixels of packed 4:2:2. What is filtered of 16 are two blocks of luma and one of each chroma;
- * chroma reaches twice as far. */
+/* Two pixels of packed 4:2:2. 16 macropixels are filtered as two blocks of luma and one of each
+ * chroma. In macropixels, the taps of chroma reach twice as far as those of luma. */
 struct Macropixel {
   static constexpr bool kPacked = true;
   static constexpr int kChannels = 3, kSampleBytes = 1, kColours = 4, kPixelBytes = 4;
@@ -116,29 +116,29 @@ __host__ __device__ constexpr bool is_uniform(int tap_tiles)
   return tap_tiles <= kMaxUniformTapTiles;
 }
 
-/* A strip of planes of these pixels, whatever the kernel. */
+/* A strip of these pixels, in all kernels. */
 template <typename Pixel, int TapTiles> struct StripShape : Pixel {
   static constexpr int C = Pixel::kChannels;
   static constexpr bool kFewTaps = TapTiles <= kMaxFewTapTiles;
   static constexpr int kTapTiles = TapTiles;
 
-  /* Blocks of 16 pixels that a warp has, and warps. */
+  /* Blocks of 16 pixels per warp, and warps that filter. */
   static constexpr int kBlocks = C == 4 ? (kFewTaps ? 2 : 1) : 4 / C;
   static constexpr int kWarps = Pixel::kPacked || (C == 4 && !kFewTaps) ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
   static constexpr int kPixels = kWarpPixels * kWarps;
 
-  /* 16 rows of the source, as copied: pieces of 16 bytes. */
+  /* A stage: 16 rows of the source, in pieces of 16 bytes. */
   static constexpr int kRadius = 8 * (TapTiles - 1);
   static constexpr int kPiecePixels = 16 / Pixel::kPixelBytes;
   static constexpr int kHalo = round_up(kRadius, kPiecePixels);
   static constexpr int kInputPixels = kPixels + 2 * kHalo;
-  static constexpr int kPieces = kInputPixels / kPiecePixels; /* of a row */
+  static constexpr int kPieces = kInputPixels / kPiecePixels; /* per row */
   static constexpr int kStageBytes = kPieces * 16 * kStepRows;
 
-  /* 16 rows as fp16, a plane a channel; macropixels have their lumas and then the two chromas in a
-   * row. Padding lets eight rows in a row start in different banks; in the first row it has room
-   * for a few words, from kFlagsOffset on. */
+  /* A set of fp16 planes: 16 rows, one plane for each channel. Of macropixels, each row has all
+   * lumas, then one chroma, then the other. Rows are padded so that eight consecutive rows start in
+   * different banks; the first row's padding holds the flags, from kFlagsOffset on. */
   static constexpr int kStride = ((Pixel::kPacked ? 4 : 1) * kInputPixels + 8) * 2;
   static constexpr int kFlagsOffset = kStride - 16;
   static constexpr int kPlaneBytes = Pixel::kPacked ? kInputPixels * 2 : kStride * kStepRows;
@@ -152,14 +152,15 @@ template <typename Pixel, int TapTiles> struct StripShape : Pixel {
   static constexpr int kTapBytes = kTapKinds * 4 * kTapPairs;
 };
 
-/* A kernel's part: the threads that load, kLoads pieces each, in `Threads` / 16 threads a row. */
+/* The loads of a kernel with `Threads` loading threads: Threads / 16 for each row, kLoads pieces
+ * each. */
 template <typename Strip, int Threads> struct LoadShape {
   static constexpr int kRowThreads = Threads / kStepRows;
   static constexpr int kLoads = div_up(Strip::kPieces, kRowThreads);
 };
 
-/* Opaque pixels, all warps alike: each loads, filters rows and columns, and keeps the rows that
- * wait for the columns in registers. */
+/* Opaque pixels; all warps do the same work, and keep filtered rows for the columns in registers.
+ */
 template <typename Pixel, int TapTiles>
 struct UniformShape
     : StripShape<Pixel, TapTiles>,
@@ -167,7 +168,7 @@ struct UniformShape
   typedef StripShape<Pixel, TapTiles> Strip;
   static constexpr bool kHasAlpha = false;
   static constexpr int kThreads = 32 * Strip::kWarps;
-  static constexpr int kStages = Pixel::kChannels == 4 ? 1 : 2; /* of copies: steps ahead */
+  static constexpr int kStages = Pixel::kChannels == 4 ? 1 : 2; /* steps that copies are ahead */
   static constexpr int kPlaneSets = 2, kSetBytes = Strip::set_bytes(Strip::kColours);
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + Strip::kTapBytes;
@@ -178,25 +179,25 @@ struct UniformShape
   }
 };
 
-/* A role a warp. Warps that filter columns make two steps of the result at a time, so that the rows
- * they load serve two products; while one half of them does, the other stores. */
+/* Each warp has one role. Column warps make two steps of the result at a time, so that each row
+ * that they load from the ring serves two products; half of them filter while the others store. */
 template <typename Pixel, int TapTiles, bool HasAlpha>
 struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
                               LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps> {
   typedef StripShape<Pixel, TapTiles> Strip;
   static constexpr bool kHasAlpha = HasAlpha;
-  static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* channels */
+  static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* filtered channels */
   static constexpr int kThreads = 32 * (kLoadWarps + kRowWarps + kColumnWarps);
   static constexpr int kStages = Pixel::kSampleBytes == 1 ? 2 : 1;
   static constexpr int kPlaneSets = 2;
   static constexpr int kSetBytes = Strip::set_bytes(kFiltered);
 
-  /* Blocks of 16 pixels of the strip, and of a warp that filters columns. */
+  /* Blocks of 16 pixels: of the strip, and of a column warp. */
   static constexpr int kPixelBlocks = Strip::kPixels / 16,
                        kColumnBlocks = kPixelBlocks / kColumnWarps;
 
-  /* The ring of rows that wait for the columns, in steps: those that two steps of the result need,
-   * and one that is being made. */
+  /* Steps of filtered rows in the ring: those that two steps of the result need, and one that is
+   * being written. */
   static constexpr int kSlots = TapTiles + 2;
   static constexpr int kSlotBytes = kPixelBlocks * kFiltered * 32 * 16;
   static constexpr int kBytes =
@@ -208,9 +209,9 @@ struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
   }
 };
 
-/* Four channels with alpha, all warps alike. `BehindOpaque`: the threads are the first of a CTA
- * whose kernel for opaque pixels has ended where pixels are not; it must not need more shared
- * memory than that, which would mean fewer CTAs on an SM. */
+/* Four channels with alpha; all warps do the same work. `BehindOpaque`: inside a kernel for opaque
+ * pixels, after it has stopped at one that is not, by the CTA's first threads. It should not need
+ * more shared memory than that kernel, or fewer CTAs would fit on an SM. */
 template <int TapTiles, bool BehindOpaque>
 struct AlphaShape
     : StripShape<FourBytes, TapTiles>,
@@ -222,8 +223,8 @@ struct AlphaShape
   static constexpr int kPlaneSets = BehindOpaque ? 1 : 2;
   static constexpr int kSetBytes = Strip::kChannels * Strip::kPlaneBytes;
 
-  /* Filtered rows that wait for the columns, each thread's for itself: of colours in registers or
-   * in shared memory, of alpha, which rarely has any, always in shared memory. */
+  /* Each thread's history of filtered rows: of colours in registers or shared memory; of alpha,
+   * which is rarely needed, in shared memory. */
   static constexpr bool kRegistersHoldRows = Strip::kFewTaps;
   static constexpr int kHistory = TapTiles - 1; /* steps */
   static constexpr int kSharedColours = kRegistersHoldRows ? 0 : Strip::kColours;

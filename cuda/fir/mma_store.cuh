@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Sums to code values, and these to memory, for the kernels on tensor cores.
+ * Sums to codes, and codes to memory, for the kernels on tensor cores.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace cf::fir
 {
 
-/* The code value of an opaque result from the second byte on, and the highest bit set. */
+/* The bits of -(kCodeBias + result): the code is in bits 8 and up, and the highest bit is set. */
 template <int MaxCode, bool Bounded>
 __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, float sum)
 {
@@ -20,9 +20,9 @@ __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, floa
                               -(float)MaxCode, -kCodeBias));
 }
 
-/* Of channels that are `absolute`, the magnitudes of the sums as code values less the offset. */
+/* Replaces the sums of `absolute` channels as MmaStrips says. */
 template <int Channels, int Sums>
-__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Sums])
+__device__ inline void replace_by_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Sums])
 {
 #pragma unroll
   for (int c = 0; c < Channels; c++) {
@@ -48,7 +48,8 @@ __device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&s
   }
 }
 
-/* Codes of the first sums, of opaque pixels, laid out as opaque_code says. Sums may be changed. */
+/* The codes of opaque pixels, as opaque_code() has them, of the first `Channels` sums. Sums of
+ * `absolute` channels are overwritten. */
 template <int MaxCode, int Sums, int Channels>
 __device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Sums],
                                     uint32_t (&codes)[Channels][2][4])
@@ -57,7 +58,7 @@ __device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Sums
     opaque_codes_of<MaxCode, true>(strip, sums, codes);
   } else {
     if (strip.absolute)
-      take_magnitudes<Channels>(strip, sums);
+      replace_by_magnitudes<Channels>(strip, sums);
     opaque_codes_of<MaxCode, false>(strip, sums, codes);
   }
 }
@@ -89,13 +90,13 @@ __device__ inline void transpose_4x4(uint32_t (&w)[4], int q)
   w[3] = q & 2 ? w[3] : b;
 }
 
-/* Two codes as samples of 10 bits. */
+/* Two codes, as opaque_code() has them, as samples of 10 bits. */
 __device__ inline uint32_t pack_wide_samples(uint32_t a, uint32_t b, int shift)
 {
   return (permute_bytes(a, b, 0x6521) & 0x03ff03ff) << shift;
 }
 
-/* Tells the host that this frame has alpha that is not opaque. */
+/* Tells the host that this frame has alpha below 255 (AlphaFeedback). */
 __device__ inline void report_alpha(const MmaJob &job)
 {
   if (threadIdx.x == 0)
@@ -104,8 +105,8 @@ __device__ inline void report_alpha(const MmaJob &job)
 
 /* ---- one byte ---- */
 
-/* Codes of a block of 16 pixels: of row g of the upper eight and of the lower, where g is lane / 4,
- * the four pixels that lane % 4 says, in one word. */
+/* The codes of a block of 16 pixels: a word of the four pixels from 4 (lane % 4) on, of row lane /
+ * 4 of the upper and of the lower eight rows. */
 __device__ inline void gray_codes(const MmaStrips &strip, MmaSums (&sums)[1], uint32_t &upper,
                                   uint32_t &lower)
 {
@@ -121,7 +122,7 @@ __device__ inline void gray_codes(const MmaStrips &strip, MmaSums (&sums)[1], ui
   lower = words[1];
 }
 
-/* The codes of 32 or 64 pixels of a warp, as gray_codes makes them. */
+/* Stores 16 rows of 32 or 64 pixels, of codes that gray_codes() made. */
 template <int Blocks>
 __device__ inline void store_gray(const PlaneWork &work, uint32_t (&codes)[2][Blocks],
                                   const StoreTarget &target)
@@ -160,7 +161,7 @@ __device__ inline void store_gray(const PlaneWork &work, uint32_t (&codes)[2][Bl
 
 /* ---- two bytes ---- */
 
-/* Sums of 16 pixels of a warp: two channels, or one of 10 bits. */
+/* Stores 16 rows of 16 pixels of two bytes: two channels, or one of 10 bits. */
 template <typename Pixel>
 __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips &strip,
                                          MmaSums (&sums)[Pixel::kChannels],
@@ -198,8 +199,8 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
 
 /* ---- packed 4:2:2 ---- */
 
-/* Sums of 16 macropixels: a thread has lumas 2 g and 2 g + 1 of either block, and pixels g and
- * g + 8 of either chroma: macropixels g and g + 8 of four rows. */
+/* Stores 16 rows of 16 macropixels. A thread has lumas 2 g and 2 g + 1 of both blocks of luma (g =
+ * lane / 4), and pixels g and g + 8 of both chromas: macropixels g and g + 8 of four rows. */
 __device__ inline void store_macropixels(const MmaJob &job, const PlaneWork &work,
                                          MmaSums (&sums)[4], const StoreTarget &target)
 {
@@ -226,8 +227,7 @@ __device__ inline void store_macropixels(const MmaJob &job, const PlaneWork &wor
 
 /* ---- four bytes ---- */
 
-/* Colours a, b, c and alpha, as opaque_code has them; alpha comes first where the colours do not.
- */
+/* A pixel of colours a, b, c and alpha, all as opaque_code() has them. */
 __device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t alpha,
                                       int first_colour)
 {
@@ -236,8 +236,8 @@ __device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32
   return permute_bytes(ab, cd, first_colour ? 0x4105 : 0x5410);
 }
 
-/* a b c 255, or 255 a b c, of codes as opaque_code has them: permutations repeat the highest bit
- * of bytes whose digit has 8 added. */
+/* The same with alpha 255. A selector digit with 8 added repeats the highest bit of a byte, which
+ * opaque_code() has set. */
 __device__ inline uint32_t pack_opaque_pixel(uint32_t a, uint32_t b, uint32_t c, int first_colour)
 {
   const uint32_t low = first_colour ? 0x051b : 0x0051, high = first_colour ? 0x5210 : 0xf510;
@@ -245,7 +245,7 @@ __device__ inline uint32_t pack_opaque_pixel(uint32_t a, uint32_t b, uint32_t c,
   return permute_bytes(permute_bytes(a, b, low), c, high);
 }
 
-/* The source's alpha at a pixel; 0 where there is none. */
+/* The source's alpha at a pixel; 0 outside the rows and columns to store. */
 __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour, int x, int y)
 {
   return x < work.width && y >= work.first && y < work.end
@@ -253,11 +253,12 @@ __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour,
              : 0;
 }
 
-/* A thread's 8 pixels of a step: [row 0, 1, 8, 9][two neighbours], from pixel x and row y on. */
+/* A thread's 8 pixels of a step: [row 0, 1, 8, 9][two neighbours], from thread_pixel() and
+ * thread_row() on. */
 typedef uint32_t ThreadPixels[4][2];
 
-/* Where pixel i of a thread's 8 is: of a fragment (rows 0..7 or 8..15), of the fragment's sums, and
- * from the thread's first pixel and row. */
+/* Where pixel i of a thread's 8 is in MmaSums ([fragment][sum]), and in the picture relative to the
+ * first. */
 struct PixelIndex {
   int fragment, sum, dx, dy;
 
@@ -304,7 +305,7 @@ __device__ inline void store_pixels(const PlaneWork &work, const ThreadPixels &p
   }
 }
 
-/* Two channels of 10 bits. */
+/* Stores 16 rows of 16 pixels of two channels of 10 bits. */
 __device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips &strip,
                                          MmaSums (&sums)[2], const StoreTarget &target)
 {
@@ -321,7 +322,8 @@ __device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips 
   store_pixels(work, pixel, target);
 }
 
-/* Where no pixel that counts is less than opaque, or none is weighted; of the first three sums. */
+/* Stores 16 rows of 16 pixels of three colours and alpha 255 or copied: where all pixels that the
+ * sums read are opaque, or colours are not premultiplied. */
 template <int Sums>
 __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStrips &strip,
                                             const MmaJob &job, MmaSums (&sums)[Sums],
@@ -351,7 +353,7 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
   store_pixels(work, pixel, target);
 }
 
-/* Sums of 16 opaque pixels of two or four bytes, or macropixels. */
+/* Stores 16 rows of 16 opaque pixels of two or four bytes, or macropixels. */
 template <typename Pixel>
 __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
                                    MmaSums (&sums)[Pixel::kColours], const StoreTarget &target)
@@ -366,9 +368,10 @@ __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, con
     store_opaque_colours(work, strip, job, sums, target);
 }
 
-/* Of a thread's pixels alpha', and how far their sums of alpha are from opaque ones'. */
+/* A thread's filtered alphas (alpha'), and the distances of their sums from that of opaque alpha.
+ */
 struct FilteredAlphas {
-  float alpha[8], off[8];
+  float alpha[8], distance[8];
 
   __device__ FilteredAlphas(const AlphaTransform &weights, const MmaSums &sums)
   {
@@ -377,21 +380,21 @@ struct FilteredAlphas {
       const float sum = sums[PixelIndex(i).fragment][PixelIndex(i).sum];
 
       alpha[i] = sum * weights.factor;
-      off[i] = fabsf(sum - weights.opaque);
+      distance[i] = fabsf(sum - weights.opaque);
     }
   }
 
   __device__ bool is_opaque(const AlphaTransform &weights, int i) const
   {
-    return off[i] < weights.tolerance;
+    return distance[i] < weights.tolerance;
   }
 };
 
-/* Where alpha is not filtered alpha' is the source's, pixels are opaque only if that is, and sums
- * that will be divided become what AlphaTransform says. */
-__device__ inline void take_source_alphas(const PlaneWork &work, const MmaJob &job,
-                                          const StoreTarget &target, FilteredAlphas &alphas,
-                                          MmaSums (&sums)[4])
+/* Where alpha is not filtered: sets alpha' to the source's alpha, lets pixels count as opaque only
+ * if that is 255, and corrects the sums of others as AlphaTransform says. */
+__device__ inline void use_source_alphas(const PlaneWork &work, const MmaJob &job,
+                                         const StoreTarget &target, FilteredAlphas &alphas,
+                                         MmaSums (&sums)[4])
 {
   const int x = thread_pixel(target), y = thread_row(target);
   const AlphaTransform &weights = job.weights;
@@ -403,7 +406,7 @@ __device__ inline void take_source_alphas(const PlaneWork &work, const MmaJob &j
 
     alphas.alpha[i] = alpha;
     if (alpha < 255.0f)
-      alphas.off[i] = weights.tolerance;
+      alphas.distance[i] = weights.tolerance;
 #pragma unroll
     for (int c = 0; c < 3 && !alphas.is_opaque(weights, i); c++)
       sums[c][at.fragment][at.sum] += fmaf(weights.mean[c], sums[3][at.fragment][at.sum],
@@ -411,8 +414,8 @@ __device__ inline void take_source_alphas(const PlaneWork &work, const MmaJob &j
   }
 }
 
-/* Premultiplied sums, the last of alpha. Those of opaque pixels, which may be among them, become
- * what store_opaque_colours makes of them. */
+/* Stores 16 rows of 16 pixels from sums of premultiplied colours and, last, of alpha. Opaque pixels
+ * among them become what store_opaque_colours() makes of them. */
 __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaStrips &strip,
                                               const MmaJob &job, MmaSums (&sums)[4],
                                               const StoreTarget &target)
@@ -423,7 +426,7 @@ __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaSt
   ThreadPixels pixel;
 
   if (!weights.filtered)
-    take_source_alphas(work, job, target, alphas, sums);
+    use_source_alphas(work, job, target, alphas, sums);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
@@ -444,8 +447,8 @@ __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaSt
     const uint32_t packed = pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
                                        codes[2][at.fragment][at.sum], alpha_code, job.first_colour);
 
-    /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
-     * exact arithmetic, so that the colour counts. */
+    /* Below 1/4 alpha' is certainly 0, and the pixel transparent. From 1/4 to 1/2 its code is 0
+     * here but may be 1 in exact arithmetic, so the colour is kept. */
     pixel[i >> 1][i & 1] = alpha < 0.25f ? weights.transparent : packed;
   }
   store_pixels(work, pixel, target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What becomes of a row index, a sum, or a filtered colour: for the kernels of all methods.
+ * Border rows, sums of taps, and sums to samples: device functions that several methods share.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace cf::fir
 {
 
-/* The row of the source that row `y` reads, -1 for the border's colour. Rows beyond the band's halo
- * are only multiplied by zeros that fill up groups of taps, so any readable row will do. */
+/* The source row that stands for row `y`; -1 for the constant border. Rows beyond the halo are only
+ * multiplied by the zeros that pad taps to whole groups, so the nearest readable row will do. */
 __device__ inline int source_row(const PlaneWork &work, int y)
 {
   const int folded = fold_index(work.border, y, work.height);
@@ -19,7 +19,32 @@ __device__ inline int source_row(const PlaneWork &work, int y)
   return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
 }
 
-/* Written as one fma, so that all kernels round alike. */
+/* Adds N consecutive samples to N consecutive outputs. `tap` are the taps of the samples in the
+ * first output, `before` the N taps before these. */
+template <typename Real, int N>
+__device__ inline void accumulate(Real (&sum)[N], const Real (&sample)[N], const Real (&before)[N],
+                                  const Real (&tap)[N])
+{
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[N + i - o]);
+  }
+}
+
+/* Moves on to the next N taps. */
+template <typename Real, int N>
+__device__ inline void next_taps(Real (&before)[N], Real (&tap)[N], const Real *taps)
+{
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    before[i] = tap[i];
+    tap[i] = taps[i];
+  }
+}
+
+/* ChannelTransform of a sum. A single fma, so that all kernels round alike. */
 template <typename Real>
 __device__ inline Real apply_transform(const ChannelTransform &transform, Real sum)
 {
@@ -28,7 +53,8 @@ __device__ inline Real apply_transform(const ChannelTransform &transform, Real s
   return transform.absolute ? fma(fabs(scale), fabs(sum), offset) : fma(scale, sum, offset);
 }
 
-/* What takes the place of a mean in unsharp planes; `value` is the sample as sums run over it. */
+/* Unsharp masking: the sum to use instead of `mean`, the filtered one. `value` is the sample,
+ * centred and premultiplied as samples are summed. */
 template <typename Real>
 __device__ inline Real add_difference(const PlaneWork &work, Real value, Real mean)
 {
@@ -37,9 +63,9 @@ __device__ inline Real add_difference(const PlaneWork &work, Real value, Real me
   return fabs(more) > (Real)work.threshold ? fma((Real)work.amount, more, value) : value;
 }
 
-/* A colour from the sum of premultiplied colours and the filtered alpha. Where alpha is well below
- * what rounds to 1 there is no colour: with alpha centred on opaque, transparent areas come out as
- * 0 only within rounding errors. */
+/* A colour from the sum of premultiplied colours and the filtered alpha. Below 1/4, which is well
+ * above rounding errors and below what rounds to 1, the pixel is transparent and gets the centre:
+ * since alpha is summed less 255, transparent areas are 0 only within rounding errors. */
 template <typename Real>
 __device__ inline Real unpremultiply(const ChannelTransform &transform, Real sum, Real alpha)
 {

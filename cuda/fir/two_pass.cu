@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Separable filter of any length in two launches a plane, rows into an intermediate picture and
- * columns out of it, in single or double precision: taps whose rows do not fit shared memory, and
- * gains that need double.
+ * Separable filter of any length in single or double precision, for taps whose rows do not fit
+ * shared memory and for gains that need double. Two launches for each plane: rows to scratch
+ * memory, columns from there.
  */
 #include <string.h>
 
@@ -16,50 +16,28 @@ namespace
 {
 
 constexpr int kThreads = 256;
-constexpr int kOutputs = 8; /* of a thread, along the axis of its filter */
+constexpr int kOutputs = 8; /* sums of a thread, consecutive along the axis of the filter */
 
-/* The Gaussian of sigma 250 has 2001; 2048 doubles and the work fit kernel parameters. */
+/* The Gaussian of sigma 250 has 2001 taps. 2048 doubles fit a kernel's parameters (32,764 bytes)
+ * beside PlaneWork. */
 constexpr int kMaxTaps = 2048;
 constexpr int kTapSlots = kMaxTaps + 2 * kOutputs;
 
-constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a block, row pass */
-constexpr int kChunk = 128;                      /* taps between two loads of samples */
+constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a CTA of the row pass */
+constexpr int kChunk = 128;                      /* taps for which samples are loaded at a time */
 constexpr int kStride = kRowPixels + kChunk + 1; /* 1 modulo 32: free of bank conflicts */
 
+/* Outputs of a CTA of the column pass. */
 constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
 
 template <typename Real> struct Job {
   PlaneWork work;
   bool wide;    /* samples of two bytes */
-  Real *sums;   /* [channel][y][x], of the readable rows */
-  int groups;   /* of 8 taps, with those that only shifted outputs need */
-  Real row_sum; /* of the row filter's taps */
+  Real *sums;   /* scratch memory: [channel][readable row][x] */
+  int groups;   /* groups of 8 taps that 8 neighbouring outputs read */
+  Real row_sum; /* sum of the row filter's taps */
   Real tap[kTapSlots];
 };
-
-/* Adds 8 samples to 8 sums that lie one sample apart; `tap` are the 8 taps of the first sum on
- * these samples and `before` the 8 in front of them. */
-template <typename Real>
-__device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
-                                  const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
-{
-#pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-#pragma unroll
-    for (int o = 0; o < kOutputs; o++)
-      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[kOutputs + i - o]);
-  }
-}
-
-template <typename Real>
-__device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs], const Real *taps)
-{
-#pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-    before[i] = tap[i];
-    tap[i] = taps[i];
-  }
-}
 
 __device__ inline int source_code(const PlaneWork &work, bool wide, int x, int y, int channel)
 {
@@ -82,7 +60,8 @@ __device__ inline Real weighted_value(const PlaneWork &work, bool wide, int x, i
              : value;
 }
 
-/* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
+/* A CTA filters 8 rows by 256 pixels of one channel, a warp of these 8 rows by 4 groups of 8
+ * pixels. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
 {
@@ -156,7 +135,8 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
   }
 }
 
-/* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
+/* A thread filters 8 pixels one below the other, all channels; alpha first, since the sums of the
+ * others are divided by it. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant__ Job<Real> job)
 {

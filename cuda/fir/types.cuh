@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the methods of the separable filter share: one plane's work as plan/fir.h defines it, in the
- * precision of the device, the plan of a frame, and each method's host functions. Compiles for host
- * code too; device functions are in pixel.cuh.
+ * What the methods of the separable filter share: the description of planes and of a frame, in the
+ * terms of plan/fir.h, and each method's host functions. For host and device code; device functions
+ * are in pixel.cuh.
  */
 #pragma once
 
@@ -19,56 +19,57 @@ namespace cf::fir
 enum ChannelAction {
   kFilter,
   kCopy,
-  kIgnore, /* padding */
+  kIgnore, /* padding: any value may be stored */
 };
 
-/* One channel's part of CfFirChannel: result = centre + bias + m(scale * sum). Sums run over codes
- * less `centre`; alpha that weights colours is centred on opaque, so that its sums are 0 where all
- * is opaque, and the weights there exactly 1. */
+/* CfFirChannel for the device: result = centre + bias + m(scale * sum), where m is the identity or
+ * the magnitude, and sums are of codes less `centre`. The centre of alpha that premultiplies
+ * colours is opaque, so that its sums are exactly 0, and its weights exactly 1, where all pixels
+ * are opaque. */
 struct ChannelTransform {
   int action;   /* ChannelAction */
   int absolute; /* m(t) = |t| */
   float centre, scale, bias;
-  float border; /* outside the picture: centred, and premultiplied, as the samples are */
+  float border; /* of the constant border: centred and premultiplied, as samples are */
 };
 
-/* One plane of one frame. Strides in bytes, all else in samples of the plane. */
+/* One plane of one frame. Strides are in bytes, all other numbers in pixels of the plane. */
 struct PlaneWork {
-  const uint8_t *source; /* device memory, of the caller */
+  const uint8_t *source; /* device memory that the caller owns */
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int first, end;                   /* rows to make */
-  int readable_first, readable_end; /* rows of the source that may be read */
+  int first, end;                   /* result rows to make: first .. end - 1 */
+  int readable_first, readable_end; /* source rows that may be read */
   int border;                       /* CfBorder */
-  int alpha;                        /* channel that weights the others, or -1 */
-  int shift, max_code;
+  int alpha;                        /* channel by which the others are premultiplied, or -1 */
+  int shift, max_code;              /* a code is sample >> shift */
   int row_anchor, column_anchor;
-  bool unsharp;             /* sums are means, which samples are compared with */
-  double amount, threshold; /* code values; of premultiplied colours, too */
-  int tap_set;              /* of the job's taps: 0 luma and RGB, 1 the planes behind the first */
-  int luma;                 /* packed 4:2:2, whose pixels here are two: the byte of the first's */
-  bool vector_aligned;      /* source and destination rows start on 16 bytes */
+  bool unsharp;             /* unsharp masking: samples are compared with the filtered ones */
+  double amount, threshold; /* of unsharp; threshold in code values */
+  int tap_set;              /* index of the plane's taps: 0 for plane 0, 1 for the others */
+  int luma;                 /* of packed 4:2:2: the first luma's byte in a macropixel */
+  bool vector_aligned;      /* source and destination rows are aligned to 16 bytes */
   ChannelTransform transform[CF_MAX_CHANNELS];
 };
 
-/* How taps become fp16: fp16(scale * tap), and correction * fp16 stands for the tap. */
+/* Taps on tensor cores are fp16(scale * tap); a tap's value is correction times that. */
 struct TapRounding {
   double scale, correction;
 };
 
-/* All filtered planes of a frame. `plan` gives the taps and is the engine's. */
+/* All filtered planes of a frame. */
 struct Picture {
   int planes;
   PlaneWork plane[CF_MAX_PLANES];
-  const CfFirPlane *plan[CF_MAX_PLANES];
+  const CfFirPlane *plan[CF_MAX_PLANES]; /* the taps; the engine owns them */
 
   TapRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor-core kernels */
 
   int sample_bytes;
-  bool packed;      /* 4:2:2: plane 0 has all pointers, what planes 0 to 2 say is of Y, U and V */
-  bool has_alpha;   /* plane 0 has four channels, and one is alpha */
-  int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */
+  bool packed;      /* packed 4:2:2: planes 0 to 2 describe Y, U and V, plane 0 has the pointers */
+  bool has_alpha;   /* plane 0 has four channels, one of them alpha */
+  int first_colour; /* of four channels: 1 if alpha or padding comes first, else 0 */
 };
 
 /* How a frame is filtered. */
@@ -80,8 +81,8 @@ enum class Method {
   kTwoPassFp64,
 };
 
-/* Lets a kernel's CTAs have `bytes` of shared memory. All kernels here prefer as much of it as an
- * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
+/* Allows a kernel `bytes` of dynamic shared memory per CTA, and sets the carveout to the maximum.
+ * It is the same for all kernels here, since an SM can change its carveout only while idle. */
 bool prepare_kernel(const void *kernel, int bytes, CfStatus *status);
 
 /* --- fused_fp32.cu --- */
@@ -105,23 +106,23 @@ bool two_pass_run(const Picture *picture, CfDevice *device, bool single, void *s
 
 bool mma_prepare(const CfDevice *device, CfStatus *status);
 
-/* Whether device, format, taps and border are served and fp16 suffices; if so sets the picture's
- * TapRoundings. */
-bool mma_serves(Picture *picture, const CfDevice *device);
+/* Whether the kernels support device, format, taps and border, and fp16 is accurate enough; if so
+ * sets the picture's TapRoundings. */
+bool mma_supports(Picture *picture, const CfDevice *device);
 
-/* GPU to host: whether frames of four channels were opaque, since the kernels for opaque pixels are
- * slower where alpha is met. Only the choice of kernel depends on it, never a byte: the host reads
- * without waiting, and may see an older frame's word. */
+/* Words that kernels write and the host reads, to choose the kernel for frames of four channels:
+ * those for opaque pixels are fast for opaque frames only. Results do not depend on the choice, so
+ * the host reads without waiting, and may see the words of an older frame. */
 struct AlphaFeedback {
-  uint32_t *words; /* page-locked; kernels write the last frame begun, and the last with alpha */
+  uint32_t *words; /* page-locked: number of the last frame begun, of the last with alpha < 255 */
   uint32_t number; /* of the last frame; the first is 1 */
 };
 
-/* The same of a packed picture whose planes it serves. */
-bool mma_serves_packed(const Picture *picture, const CfDevice *device);
+/* Whether the kernels also support packed 4:2:2, for a picture that mma_supports(). */
+bool mma_supports_packed(const Picture *picture, const CfDevice *device);
 
-/* Enqueues the filter; planes must be `vector_aligned`. `force` is CF_FIR_MMA_OPAQUE,
- * CF_FIR_MMA_ALPHA, or neither. */
+/* Enqueues the filter; all planes must be `vector_aligned`. CF_FIR_MMA_OPAQUE and CF_FIR_MMA_ALPHA
+ * as `force` choose the kernel; with other values the feedback does. */
 bool mma_run(const Picture *picture, const CfDevice *device, AlphaFeedback *feedback, int force,
              void *stream, CfStatus *status);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine of cudagaussblur: which blur serves a picture. One sigma everywhere is done by its
- * taps while they are few (cuda/fir/), else by a blur pyramid (cuda/pyramid/); a sigma that varies
- * by the levels of cuda/blurmap/. With regions the picture is blurred into scratch memory and
+ * The engine of cudagaussblur, which chooses the blur of a frame. One sigma for the whole picture:
+ * by taps while they are few (cuda/fir/), else by a pyramid (cuda/pyramid/). A sigma that varies:
+ * by the levels of cuda/blurmap/. With regions, the picture is blurred into scratch memory and
  * blended into the destination (cuda/regions/).
  */
 #include "cuda/blurmap/engine.cuh"
@@ -25,17 +25,17 @@ struct State {
   CfVideo video;
   CfDevice *device; /* borrowed */
   CfBlurField field;
-  bool field_changed; /* since the blur map last took it over */
+  bool field_changed; /* since the last successful cf_cuda_blur_map_run() */
   const char *algorithm;
 
-  /* One sigma everywhere: the taps or the pyramid are ready for `uniform`. */
+  /* One sigma: if `ready`, `pyramid` (if by_pyramid) or `fir` is set up for `uniform`. */
   CfGaussblurParams uniform;
   bool ready;
   bool by_pyramid;
   void *fir;
   pyramid::Engine *pyramid;
 
-  CfCudaBlurMap *map; /* NULL while no params let sigma vary */
+  CfCudaBlurMap *map; /* opened by the first params with which sigma may vary; else NULL */
 };
 
 bool plan(CfFirPlan *plan, const CfVideo *video, const void *params, CfStatus *status)
@@ -83,7 +83,7 @@ int uniform_halo(const State *state)
 
 /* --- sigma that varies --- */
 
-/* Whether jobs may come for which it does; with sigma_relative that depends on their regions. */
+/* Whether sigma may vary in some job; with sigma_relative that depends on the job's regions. */
 bool may_vary(const CfBlurField *field)
 {
   CfGaussblurParams uniform;
@@ -107,7 +107,7 @@ bool run_map(State *state, const CfJob *job, CfStatus *status)
   return true;
 }
 
-/* Blurs all rows of the job. */
+/* Blurs all rows of the job, without blending by regions. */
 bool blur(State *state, const CfJob *job, CfStatus *status)
 {
   CfGaussblurParams uniform;
@@ -119,7 +119,7 @@ bool blur(State *state, const CfJob *job, CfStatus *status)
 
 /* --- regions --- */
 
-/* Blurs the rows that the regions touch, from an even row to an even one, into `blurred`. */
+/* Blurs the rows that the regions touch into `blurred`, between even rows because of 4:2:0. */
 bool blur_bounds(State *state, const CfJob *job, CfRect bounds, const CfPicture *blurred,
                  CfStatus *status)
 {
@@ -239,7 +239,7 @@ const char *algorithm(const void *opaque)
   return ((const State *)opaque)->algorithm;
 }
 
-/* With sigma_relative the taps may still be those of the last job's regions. */
+/* Unknown (-1) where sigma may vary: with sigma_relative it depends on the next job's regions. */
 int halo(const void *opaque)
 {
   const State *const state = (const State *)opaque;

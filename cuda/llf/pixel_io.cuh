@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cuda/common/int_math.cuh"
 #include "cuda/common/ptx_math.cuh"
 #include "cuda/llf/types.cuh"
 
@@ -102,11 +103,6 @@ __device__ __forceinline__ float eased_chroma(const Pixels &pixels, float follow
 }
 
 /* --- codes as they are read and made --- */
-
-/* Codes go to floats and back as the low bits of 2^23 and more: the conversions that the GPU has
- * are few a clock. */
-constexpr uint32_t kWholeBits = 0x4b000000;
-constexpr float kWhole = 8388608.0f;
 
 __device__ __forceinline__ float code_of_bits(uint32_t bits)
 {

@@ -25,7 +25,7 @@ struct Engine {
   CfVideo video;
   CfDevice *device; /* borrowed */
   CfPyramidForce force;
-  bool u8mma; /* which of the two has the sigmas */
+  bool u8mma; /* whether `u8`, not `fp32`, was set up by the last update() */
   Fp32Job fp32;
   U8Blur u8;
 };
@@ -33,18 +33,19 @@ struct Engine {
 namespace
 {
 
-bool takes_u8mma(const Engine *engine, const CfGaussblurParams *params)
+bool chooses_u8mma(const Engine *engine, const CfGaussblurParams *params)
 {
-  return engine->force == CF_PYRAMID_CHOOSE ? u8_pays(&engine->video, engine->device, params)
-                                            : engine->force == CF_PYRAMID_U8MMA &&
-                                                  u8_serves(&engine->video, engine->device, params);
+  return engine->force == CF_PYRAMID_CHOOSE
+             ? u8_pays(&engine->video, engine->device, params)
+             : engine->force == CF_PYRAMID_U8MMA &&
+                   u8_supports(&engine->video, engine->device, params);
 }
 
-bool takes_fp32(const Engine *engine, const CfGaussblurParams *params)
+bool chooses_fp32(const Engine *engine, const CfGaussblurParams *params)
 {
   return engine->force == CF_PYRAMID_CHOOSE
              ? fp32_pays(&engine->video, engine->device, params)
-             : engine->force == CF_PYRAMID_FP32 && fp32_serves(&engine->video, params);
+             : engine->force == CF_PYRAMID_FP32 && fp32_supports(&engine->video, params);
 }
 
 } // namespace
@@ -65,12 +66,12 @@ Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status)
 
 bool pays(const Engine *engine, const CfGaussblurParams *params)
 {
-  return takes_u8mma(engine, params) || takes_fp32(engine, params);
+  return chooses_u8mma(engine, params) || chooses_fp32(engine, params);
 }
 
 bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status)
 {
-  const bool u8mma = takes_u8mma(engine, params);
+  const bool u8mma = chooses_u8mma(engine, params);
 
   if (!(u8mma ? u8_update(&engine->u8, &engine->video, params, status)
               : fp32_update(&engine->fp32, &engine->video, params, status)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blurs of one large sigma, for the engine of cudagaussblur: the u8mma pyramid where it serves,
- * else the fp32 one (README.md).
+ * Gaussian blurs of one large sigma, for the engine of cudagaussblur: by the u8mma pyramid where
+ * it supports format and sigmas, else by the fp32 pyramid (README.md).
  */
 #pragma once
 
@@ -14,16 +14,16 @@ extern "C" {
 namespace cf::pyramid
 {
 
-/* Belongs to one caller at a time. */
+/* Not for use by several threads at once. */
 struct Engine;
 
-/* NULL without memory. It has no sigma yet. */
+/* NULL if memory is short. update() must follow before run(). */
 Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status);
 
-/* Whether a pyramid blurs by these params, which have no map, faster than taps do. */
+/* Whether a pyramid blurs by these params, which have no map, faster than cuda/fir. */
 bool pays(const Engine *engine, const CfGaussblurParams *params);
 
-/* Takes over sigmas and border, for which it pays. On failure the old ones stay. */
+/* Sets sigmas and border, for which pays() is true. On failure the old ones stay in force. */
 bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status);
 
 /* Enqueues a job on its stream. */

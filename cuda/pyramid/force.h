@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Lets tests take either blur pyramid on CUDA, whatever the GPU, the format and sigma.
+ * Lets tests choose the blur pyramid on CUDA, instead of the rules for GPU, format and sigma.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ typedef enum {
   CF_PYRAMID_FP32,   /* "pyramid-fp32" */
 } CfPyramidForce;
 
-/* States that are opened from now on take this pyramid for every blur of one sigma that it can
- * serve, and taps for others (algorithm() tells). Not for use by several threads at once. */
+/* Engines opened from now on use this pyramid for every blur of one sigma that it supports, and
+ * taps for others (algorithm() tells). Not for use by several threads at once. */
 void cf_pyramid_force(CfPyramidForce force);
 
 #ifdef __cplusplus

@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The blur pyramid of plan/pyramid.h in single precision, for all formats and GPUs, without a
- * second decimation (D2 = 1). README.md has the four launches.
+ * The blur pyramid of plan/pyramid.h in single precision, for all formats and GPUs, with D2 = 1.
+ * README.md has the four launches.
  */
 #pragma once
 
+#include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/plane.h"
 
 namespace cf::pyramid
 {
 
-constexpr int kFp32MaxFactor = 8;    /* largest D, a power of two */
-constexpr int kFp32MaxTaps = 288;    /* of the coarse filter, zeros included; a multiple of 4 */
-constexpr int kPrefilterSpan8 = 6;   /* the prefilter's length in units of D, for 8-bit samples */
-constexpr int kPrefilterSpan16 = 11; /* for 16-bit samples */
-constexpr int kCoarseFilterColumns = 32; /* of a CTA of the coarse filter */
-constexpr int kCoarseFilterRows = 8;     /* that it makes at once */
+constexpr int kFp32MaxFactor = 8;        /* largest D, a power of two */
+constexpr int kFp32MaxTaps = 288;        /* of the coarse filter, zeros included; a multiple of 4 */
+constexpr int kPrefilterSpan8 = 6;       /* prefilter taps / D of 8-bit samples, zeros included */
+constexpr int kPrefilterSpan16 = 11;     /* the same of 16-bit samples */
+constexpr int kCoarseFilterColumns = 32; /* coarse samples that a CTA of the coarse filter makes */
+constexpr int kCoarseFilterRows = 8;
 
-/* What the kernels can do along an axis, and the prefilter of 8 bits: as long as the span allows.
- */
+/* The factors that the kernels support, and the prefilter of 8 bits, as long as its span allows. */
 constexpr CfPyramidLimits kFp32Limits = {1, kFp32MaxFactor, kFp32MaxFactor, false, 0.72, 4.1};
 
 struct Fp32Axis : Axis {
-  int taps_groups; /* of 4 taps, with the 3 that only shifted outputs need */
+  int taps_groups; /* groups of 4 taps that 4 neighbouring outputs read */
   float taps[kFp32MaxTaps];
 };
 
-/* One plane of a job. All pointers are to device memory that the job's owner has. */
+/* One plane of a job. Kernels work on words of four consecutive samples of a row, whatever the
+ * number of channels. */
 struct Fp32Plane : Plane {
-  int samples; /* of a row */
+  int samples; /* of a row: width * channels */
   int max_code;
-  bool vector;     /* rows start where four samples can be accessed at once */
-  float centre[4]; /* of the samples in a word of four: sums are of what differs from it */
-  float transparent_code[4]; /* of colours where nothing shows */
-  uint16_t border[12];       /* raw samples of three words, for the constant border */
+  bool vector;               /* words are aligned in all rows of source and destination */
+  float centre[4];           /* subtracted from the four codes of a word before filtering */
+  float transparent_code[4]; /* of colours where alpha is 0 */
+  uint16_t border[12];       /* the constant border as raw samples: the pattern of three words */
 
-  /* Scratch: [channel][fine row][column] of Fp32Types::Store, [channel][fine row][coarse column],
-   * [coarse row][coarse column][channel]. */
+  /* Scratch memory: [channel][fine row][column] of Fp32Types::Store, [channel][fine row][coarse
+   * column], [coarse row][coarse column][channel]. */
   void *decimated_y;
   float *coarse_x, *coarse;
   int decimated_y_pitch, coarse_x_pitch; /* elements */
   int decimated_y_rows;                  /* of a channel */
 
-  /* Of each grid: its first CTA, and how much a CTA makes. */
+  /* The plane's first CTA in each grid, and how much a CTA makes. */
   int vertical_first_cta, horizontal_first_cta, coarse_filter_first_cta, upsample_first_cta;
-  int strip;   /* fine rows of a CTA that decimates along columns */
-  int segment; /* coarse columns of one that decimates along rows, a multiple of 4 */
+  int strip;   /* fine rows of a CTA of the vertical decimation */
+  int segment; /* coarse columns of a CTA of the horizontal decimation, a multiple of 4 */
   Fp32Axis x, y;
 };
 
@@ -54,8 +55,8 @@ struct Fp32Job {
   int planes;
   bool overlaps; /* launches may be dependent (pdl.cuh) */
 
-  /* By log2 D, at places that are known when the kernels are compiled: then they are operands of
-   * the multiply-adds, and need no loads. */
+  /* Index log2 D. In the parameters at offsets known at compile time, they are constant bank
+   * operands of the multiply-adds, and need no loads. */
   float prefilter[4][kPrefilterSpan16 * kFp32MaxFactor]; /* zeros at the end */
   float spline[4][4 * kFp32MaxFactor];
 
@@ -79,35 +80,40 @@ bool fp32_coarse_filter(const Fp32Job *job, const Fp32LaunchPlan &plan, void *st
                         CfStatus *status);
 bool fp32_upsample(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream, CfStatus *status);
 
-/* Dynamic shared memory of a CTA of fp32_decimate_horizontal that makes `segment` coarse samples.
- */
+/* Dynamic shared memory of a CTA of fp32_decimate_horizontal() with this `segment`. */
 int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment);
 
 /* --- blurs of one sigma (fp32_plan.cpp) --- */
 
-/* Whether these params, which have no map, can be done by this pyramid, and whether it is faster
- * than taps. */
-bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params);
+/* Whether this pyramid supports these params, which have no map, and whether it is also faster than
+ * taps. */
+bool fp32_supports(const CfVideo *video, const CfGaussblurParams *params);
 bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
-/* Describes a job of sigmas and border that it serves, but for pointers, strides and what depends
- * on the band. On failure the job stays as it was. */
+/* Sets up `job` for supported sigmas and border; fp32_run() adds pointers and rows. On failure the
+ * job stays as it was. */
 bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *params,
                  CfStatus *status);
 
-/* Enqueues it on its stream, for these pictures and rows. */
+/* Enqueues the blur of the pictures and rows of `pictures` on its stream. */
 bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob *pictures,
               CfStatus *status);
 
-/* What sums of a channel are centred on. fp16 is the more accurate the smaller the numbers, so that
- * is the middle of all codes; of alpha that weights it is opaque, whose weight is then exact. */
+/* The code that is subtracted from a channel before filtering: the middle of all codes, since fp16
+ * is the more accurate the smaller the numbers; of `alpha` that premultiplies it is opaque, so that
+ * sums of opaque pixels are exactly 0. */
 float code_centre(const CfFormatInfo *format, bool alpha);
 
 /* --- for host and device --- */
 
-/* The first of the rows that the coarse filter makes: bands of a picture then add up in the same
- * order as the whole. */
-__host__ __device__ constexpr int first_eight(const Fp32Plane &plane)
+__host__ __device__ constexpr int words_of(const Fp32Plane &plane)
+{
+  return div_up(plane.samples, 4);
+}
+
+/* The first row that the coarse filter computes: a multiple of kCoarseFilterRows, so that a band of
+ * a picture is summed in the same order as the whole. */
+__host__ __device__ constexpr int first_coarse_filter_row(const Fp32Plane &plane)
 {
   return plane.coarse_first & ~(kCoarseFilterRows - 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Third launch of the fp32 pyramid: the coarse filter's taps along columns.
+ * Third launch of the fp32 pyramid: the coarse filter along columns.
  */
 #include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
@@ -11,35 +11,34 @@ namespace cf::pyramid
 namespace
 {
 
-constexpr int kSlices = kThreads / kCoarseFilterColumns;
-constexpr int kZeros = kCoarseFilterRows; /* before the taps */
+constexpr int kSlices = kThreads / kCoarseFilterColumns; /* warps, each with a slice of the taps */
+constexpr int kZeros = kCoarseFilterRows;                /* before the taps in shared memory */
 
-/* What a CTA makes: eight rows of 32 coarse columns of one channel. Eights start at multiples of 8,
- * so that bands of a picture add up in the same order as the whole. */
-struct Part {
+/* The coarse samples of a CTA: 8 rows by 32 columns of one channel. */
+struct CoarseTile {
   int channel, column, row; /* coarse */
 
-  __device__ Part(const Fp32Plane &plane, int cta)
+  __device__ CoarseTile(const Fp32Plane &plane, int cta)
   {
     const int width = plane.x.coarse_end - plane.x.coarse_first;
     const int across = (width + kCoarseFilterColumns - 1) / kCoarseFilterColumns;
-    const int top = first_eight(plane), group = cta / across;
-    const int groups = (plane.coarse_end - top + kCoarseFilterRows - 1) / kCoarseFilterRows;
+    const int first = first_coarse_filter_row(plane), group = cta / across;
+    const int groups = (plane.coarse_end - first + kCoarseFilterRows - 1) / kCoarseFilterRows;
 
     column = cta % across * kCoarseFilterColumns;
     channel = group / groups;
-    row = top + (group - channel * groups) * kCoarseFilterRows;
+    row = first + (group - channel * groups) * kCoarseFilterRows;
   }
 };
 
-/* Of 4 rows, that eight rows of results read. */
+/* Groups of 4 fine rows that the eight rows of a tile read. */
 __device__ inline int groups_of(const Fp32Axis &axis)
 {
   return (axis.taps_count + kCoarseFilterRows - 1 + 3) / 4;
 }
 
-/* 4 samples into 8 sums that lie one sample apart; `taps` points to that of the first in the first.
- */
+/* Adds 4 consecutive samples to 8 consecutive outputs; `taps[0]` is the tap of the first sample in
+ * the first output. */
 __device__ inline void accumulate(float (&sum)[kCoarseFilterRows], const float (&sample)[4],
                                   const float *taps)
 {
@@ -47,11 +46,11 @@ __device__ inline void accumulate(float (&sum)[kCoarseFilterRows], const float (
 
 #pragma unroll
   for (int i = 0; i < 3; i++) {
-    const float4 four = *(const float4 *)(taps - 8 + 4 * i);
-    tap[4 * i] = four.x;
-    tap[4 * i + 1] = four.y;
-    tap[4 * i + 2] = four.z;
-    tap[4 * i + 3] = four.w;
+    const float4 quad = *(const float4 *)(taps - 8 + 4 * i);
+    tap[4 * i] = quad.x;
+    tap[4 * i + 1] = quad.y;
+    tap[4 * i + 2] = quad.z;
+    tap[4 * i + 3] = quad.w;
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -61,20 +60,21 @@ __device__ inline void accumulate(float (&sum)[kCoarseFilterRows], const float (
   }
 }
 
-/* Each warp adds up a part of the taps, since with few outputs what takes time is one load after
- * the other. */
-__device__ inline void filter_part(const Fp32Plane &plane, const Part &part, const float *taps,
-                                   float (*parts)[kCoarseFilterRows][kCoarseFilterColumns])
+/* A lane is a column. Each warp sums a slice of the taps, to have more loads in flight: there are
+ * few outputs. Then warps add up `slice_sums`, a row each at a time. */
+__device__ inline void filter_tile(const Fp32Plane &plane, const CoarseTile &tile,
+                                   const float *taps,
+                                   float (*slice_sums)[kCoarseFilterRows][kCoarseFilterColumns])
 {
   const Fp32Axis &axis = plane.y;
   const int width = plane.x.coarse_end - plane.x.coarse_first;
   const int rows = plane.fine_end - plane.fine_first, pitch = plane.coarse_x_pitch;
   const int lane = (int)threadIdx.x % kCoarseFilterColumns,
             slice = (int)threadIdx.x / kCoarseFilterColumns;
-  const int x = part.column + lane, groups = groups_of(axis);
-  const int top = part.row + axis.taps_first - plane.fine_first, last = rows - 1;
-  const float *from = plane.coarse_x + (size_t)part.channel * rows * pitch + min(x, width - 1);
-  const bool inside = top >= 0 && top + 4 * groups <= rows;
+  const int x = tile.column + lane, groups = groups_of(axis);
+  const int first = tile.row + axis.taps_first - plane.fine_first, last = rows - 1;
+  const float *from = plane.coarse_x + (size_t)tile.channel * rows * pitch + min(x, width - 1);
+  const bool inside = first >= 0 && first + 4 * groups <= rows;
   float sum[kCoarseFilterRows] = {};
 
 #pragma unroll 4
@@ -82,26 +82,25 @@ __device__ inline void filter_part(const Fp32Plane &plane, const Part &part, con
     float sample[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const int y = top + 4 * group + i;
+      const int y = first + 4 * group + i;
       sample[i] = from[(inside ? y : min(max(y, 0), last)) * pitch];
     }
     accumulate(sum, sample, taps + 4 * group);
   }
 #pragma unroll
   for (int o = 0; o < kCoarseFilterRows; o++)
-    parts[slice][o][lane] = sum[o];
+    slice_sums[slice][o][lane] = sum[o];
   __syncthreads();
 
-  /* Now a warp is a row. */
 #pragma unroll
   for (int o = slice; o < kCoarseFilterRows; o += kSlices) {
-    float total = parts[0][o][lane];
+    float total = slice_sums[0][o][lane];
 #pragma unroll
     for (int i = 1; i < kSlices; i++)
-      total += parts[i][o][lane];
-    if (x < width && part.row + o >= plane.coarse_first && part.row + o < plane.coarse_end)
-      plane.coarse[((size_t)(part.row + o - plane.coarse_first) * width + x) * plane.channels +
-                   part.channel] = total;
+      total += slice_sums[i][o][lane];
+    if (x < width && tile.row + o >= plane.coarse_first && tile.row + o < plane.coarse_end)
+      plane.coarse[((size_t)(tile.row + o - plane.coarse_first) * width + x) * plane.channels +
+                   tile.channel] = total;
   }
 }
 
@@ -109,7 +108,7 @@ __global__ void __launch_bounds__(kThreads)
     coarse_filter_kernel(const __grid_constant__ Fp32Job job)
 {
   __shared__ __align__(16) float taps[kZeros + kFp32MaxTaps];
-  __shared__ float parts[kSlices][kCoarseFilterRows][kCoarseFilterColumns];
+  __shared__ float slice_sums[kSlices][kCoarseFilterRows][kCoarseFilterColumns];
   int cta;
   const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::coarse_filter_first_cta, &cta);
 
@@ -118,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kThreads)
     taps[i] = i < kZeros ? 0.0f : plane.y.taps[i - kZeros];
   __syncthreads();
-  filter_part(plane, Part(plane, cta), taps + kZeros, parts);
+  filter_tile(plane, CoarseTile(plane, cta), taps + kZeros, slice_sums);
 }
 
 } // namespace

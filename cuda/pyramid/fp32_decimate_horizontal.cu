@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Second launch of the fp32 pyramid: along each fine row the prefilter, of which one sample in D is
- * kept, then the coarse filter's taps. All of a segment of a row happens in shared memory.
+ * Second launch of the fp32 pyramid: along each fine row the prefilter, of whose outputs one in D
+ * is computed, then the coarse filter. A CTA makes a segment of a row, with these arrays in shared
+ * memory: taps, source samples by phase (index modulo D), fine samples, and the fine samples with
+ * those beyond the stored ones repeated.
  */
 #include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
@@ -12,14 +14,14 @@ namespace cf::pyramid
 namespace
 {
 
-/* Samples of one phase in shared memory. That they are 4 modulo 8 keeps the stores, which go from
- * phase to phase, nearly free of bank conflicts. */
-__host__ __device__ inline int phase_stride(int fine, int cells)
+/* Floats of one phase in shared memory. 4 modulo 8: sort_four() stores to different phases at once,
+ * which then have few bank conflicts. */
+__host__ __device__ inline int phase_stride(int fine, int span)
 {
-  return round_up(round_up(fine, 4) + round_up(cells + 3, 4) - 4, 8) + 4;
+  return round_up(round_up(fine, 4) + round_up(span + 3, 4) - 4, 8) + 4;
 }
 
-/* Fine samples 4 i to 4 i + 3 of those made, from the source's samples sorted by phase. */
+/* Adds the prefilter's sums of the segment's fine samples 4 i to 4 i + 3. */
 template <int D, int K>
 __device__ inline void prefilter_four(const Fp32Job &job, const float *phases, int stride, int i,
                                       float (&sum)[4])
@@ -46,6 +48,7 @@ __device__ inline void prefilter_four(const Fp32Job &job, const float *phases, i
   }
 }
 
+/* Four coarse samples side by side. */
 __device__ inline float4 filter_four(const float *taps, int groups, const float *fine)
 {
   float sum[4] = {};
@@ -66,13 +69,14 @@ template <typename Store> struct alignas(4 * sizeof(Store)) StoredFour {
   Store sample[4];
 };
 
-/* Four samples, of which the first is number `i` of the row, sorted by phase. */
+/* Stores four source samples by phase. The first is number `i` of the `count` samples that the
+ * segment reads; those outside 0 .. count - 1 are not needed. */
 template <int D, typename Store>
 __device__ inline void sort_four(const StoredFour<Store> &four, int i, int count, float *phases,
                                  int stride)
 {
   if (D >= 4 && i % 2 == 0) {
-    /* There is room for what follows the last one. */
+    /* No check against `count`: a phase has room for a few samples more. */
 #pragma unroll
     for (int j = 0; j < 4; j += 2) {
       float *to = phases + (i + j) % D * stride + (i + j) / D;
@@ -91,13 +95,14 @@ __device__ inline void sort_four(const StoredFour<Store> &four, int i, int count
   }
 }
 
-/* Source samples left to left + count - 1, sorted by phase. */
+/* Loads source samples left .. left + count - 1 of a row, which the border may extend, by phase. */
 template <int D, typename Store>
 __device__ inline void load_phases(const Fp32Axis &axis, const Store *from, int left, int count,
                                    float border, float *phases, int stride)
 {
-  constexpr int kAtOnce = 4; /* loads under way */
+  constexpr int kAtOnce = 4; /* loads in flight per thread */
   const int shift = left & 3, base = left - shift, groups = (count + shift + 3) / 4;
+  /* Groups inside .. outside - 1 lie in the row as a whole. */
   const int inside = min(base < 0 ? (3 - base) / 4 : 0, groups);
   const int outside = max(min((axis.size - base) >> 2, groups), inside);
 
@@ -128,7 +133,8 @@ __device__ inline void load_phases(const Fp32Axis &axis, const Store *from, int 
   }
 }
 
-/* What a CTA makes: some columns of a row, counted from fine_first, of one channel. */
+/* The coarse samples of a CTA: j0 .. j0 + outputs - 1 of one channel of a fine row, which is
+ * counted from fine_first. */
 struct Segment {
   int channel, row;
   int j0, outputs;
@@ -154,6 +160,7 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane, in
   constexpr int K = kPrefilterSpan<Sample, D>;
   const Fp32Axis &axis = plane.x;
   const Segment segment(plane, cta);
+  /* Fine samples f0 .. f1 - 1 are computed; those that taps read beyond these repeat the edge. */
   const int wanted = segment.j0 + axis.taps_first;
   const int f0 = min(max(wanted, axis.stored_first), axis.stored_end - 1);
   const int f1 = min(max(wanted + segment.outputs - 1 + axis.taps_count, axis.stored_first + 1),
@@ -166,23 +173,23 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane, in
       (size_t)(segment.channel * plane.decimated_y_rows + segment.row) * plane.decimated_y_pitch;
   const float border =
       (float)(plane.border[segment.channel] >> plane.shift) - plane.centre[segment.channel];
-  float *shared = taps + round_up(4 + 4 * axis.taps_groups, 4);
-  float *made = shared + D * stride, *line_samples = made + round_up(fine, 4);
+  float *phases = taps + round_up(4 + 4 * axis.taps_groups, 4);
+  float *fine_samples = phases + D * stride, *extended_samples = fine_samples + round_up(fine, 4);
   const int left = D * f0 + axis.prefilter_first;
 
-  share_taps(axis, taps);
-  load_phases<D>(axis, from, left, D * (fine + K - 1), border, shared, stride);
+  stage_taps(axis, taps);
+  load_phases<D>(axis, from, left, D * (fine + K - 1), border, phases, stride);
   __syncthreads();
 
   for (int i = (int)threadIdx.x; i < (fine + 3) / 4; i += kThreads) {
     float sum[4] = {};
-    prefilter_four<D, K>(job, shared, stride, i, sum);
-    *(float4 *)(made + 4 * i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    prefilter_four<D, K>(job, phases, stride, i, sum);
+    *(float4 *)(fine_samples + 4 * i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
   }
   __syncthreads();
 
   for (int i = (int)threadIdx.x; i < extended; i += kThreads)
-    line_samples[i] = made[min(max(wanted + i - f0, 0), fine - 1)];
+    extended_samples[i] = fine_samples[min(max(wanted + i - f0, 0), fine - 1)];
   __syncthreads();
 
   const int rows = plane.fine_end - plane.fine_first;
@@ -190,7 +197,7 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane, in
               (size_t)(segment.channel * rows + segment.row) * plane.coarse_x_pitch +
               (segment.j0 - axis.coarse_first);
   for (int i = (int)threadIdx.x; i < (segment.outputs + 3) / 4; i += kThreads)
-    *(float4 *)(to + 4 * i) = filter_four(taps + 4, axis.taps_groups, line_samples + 4 * i);
+    *(float4 *)(to + 4 * i) = filter_four(taps + 4, axis.taps_groups, extended_samples + 4 * i);
 }
 
 template <typename Sample>

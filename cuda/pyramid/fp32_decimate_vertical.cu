@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * First launch of the fp32 pyramid: the prefilter along columns, of which one row in D is kept. A
- * thread filters a strip of one word of four samples.
+ * First launch of the fp32 pyramid: the prefilter along columns, of whose output one row in D is
+ * computed. A thread makes a strip of fine rows of one column of words of four samples.
  */
 #include "cuda/common/alpha.cuh"
 #include "cuda/common/int_math.cuh"
@@ -14,11 +14,6 @@ namespace
 {
 
 /* ---- words of four samples ---- */
-
-__device__ inline int words_of(const Fp32Plane &plane)
-{
-  return div_up(plane.samples, 4);
-}
 
 __device__ inline uint32_t sample_of(uint32_t word, int j)
 {
@@ -50,12 +45,12 @@ __device__ inline uint2 pack(const uint16_t *sample, int count)
   return make_uint2(half[0], half[1]);
 }
 
-/* One word of a column of words. */
+/* A column of words: loads the words of its rows, which the border may extend. */
 template <typename Sample> struct Column {
   typedef typename Fp32Types<Sample>::Word Word;
   const Fp32Plane &plane;
-  const int index; /* of the word */
-  const int count; /* its samples that lie in the row */
+  const int index; /* of the word in a row */
+  const int count; /* of the word's samples that lie in the row */
   Word border;
 
   __device__ Column(const Fp32Plane &plane, int index)
@@ -100,13 +95,13 @@ template <typename Sample> struct Column {
   }
 };
 
-/* Bytes: 0x4b000000 + v is 2^23 + v as a float. */
+/* Codes less their centre. */
 __device__ inline void to_floats(const Fp32Plane &plane, uint32_t word, float (&value)[4])
 {
 #pragma unroll
   for (int j = 0; j < 4; j++)
     value[j] =
-        __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 + j)) - (8388608.0f + plane.centre[j]);
+        __uint_as_float(__byte_perm(word, kWholeBits, 0x7440 + j)) - (kWhole + plane.centre[j]);
 }
 
 __device__ inline void to_floats(const Fp32Plane &plane, uint2 word, float (&value)[4])
@@ -118,7 +113,7 @@ __device__ inline void to_floats(const Fp32Plane &plane, uint2 word, float (&val
 
 /* ---- columns ---- */
 
-/* One word of a CTA, and the fine rows of its strip. */
+/* A thread's word, and the fine rows first .. end - 1 of its strip. */
 struct Strip {
   int word, first, end;
 
@@ -133,7 +128,8 @@ struct Strip {
   }
 };
 
-/* Where the samples of a word go in a fine row. Divisions would cost more than a row's taps. */
+/* Stores the samples of a word to one fine row after the other. Offsets are computed once: the
+ * divisions would cost more than the taps of a row. */
 template <typename Store> struct FineWord {
   Store *row; /* the next one */
   const int pitch, count;
@@ -163,6 +159,8 @@ template <typename Store> struct FineWord {
   }
 };
 
+/* Moves on by one fine row: sum[k] is that of the fine row which the current D source rows reach by
+ * taps D k .. D k + D - 1. */
 template <int K> __device__ inline void next_row(float (&sum)[K][4])
 {
 #pragma unroll
@@ -189,7 +187,8 @@ __device__ inline void decimate_columns(const Fp32Job &job, const Fp32Plane &pla
   FineWord<typename Fp32Types<Sample>::Store> fine(plane, strip.word, strip.first);
   column.load(D * strip.first + plane.y.prefilter_first, ahead);
 
-  /* Cell g is D rows, which have a share in the fine rows g - K + 1 to g. */
+  /* Group g is D source rows, which contribute to the fine rows g - K + 1 to g. The rows of the
+   * next group are loaded meanwhile. */
   for (int g = strip.first; g < strip.end + K - 1; g++) {
     Word now[D];
 #pragma unroll
@@ -216,12 +215,12 @@ __device__ inline void decimate_columns(const Fp32Job &job, const Fp32Plane &pla
   }
 }
 
-/* Resident CTAs of an SM; of 16-bit samples as many as the registers allow. */
+/* CTAs per SM for __launch_bounds__; for 16-bit samples no bound on the registers. */
 template <typename Sample>
-constexpr int kColumnsBlocks = sizeof(Sample) == 1 ? kFp32VerticalCtasPerSm : 1;
+constexpr int kVerticalCtas = sizeof(Sample) == 1 ? kFp32VerticalCtasPerSm : 1;
 
 template <typename Sample>
-__global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
+__global__ void __launch_bounds__(kThreads, kVerticalCtas<Sample>)
     decimate_vertical_kernel(const __grid_constant__ Fp32Job job)
 {
   int cta;

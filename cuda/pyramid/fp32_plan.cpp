@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The fp32 pyramid on the host: describes planes and axes, divides them among CTAs, launches.
+ */
 #include "cuda/pyramid/fp32.h"
 #include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/tuning.h"
@@ -13,8 +16,7 @@ namespace cf::pyramid
 namespace
 {
 
-/* Rows of scratch memory start at multiples of what whole warps write. */
-constexpr int kPitchElements = 32;
+constexpr int kPitchElements = 32; /* rows of scratch memory start at multiples of a warp's lanes */
 
 bool is_wide(const CfVideo *video)
 {
@@ -36,7 +38,7 @@ void describe_taps(Fp32Axis *to, const CfPyramidAxis *axis, CfBorder border)
     to->taps[i] = (float)axis->low[i];
 }
 
-void place_tables(Fp32Job *job, const CfPyramidAxis *axis)
+void set_tables(Fp32Job *job, const CfPyramidAxis *axis)
 {
   float *prefilter = job->prefilter[factor_log2(axis->factor)];
   float *spline = job->spline[factor_log2(axis->factor)];
@@ -74,7 +76,7 @@ void describe_samples(Fp32Plane *plane, const CfVideo *video, int p, const CfFir
   }
 }
 
-/* The longest segment whose CTA has enough shared memory. */
+/* The longest segment for which a CTA needs at most kFp32HorizontalSharedBytes. */
 int choose_segment(const Fp32Axis *axis, bool wide)
 {
   const int coarse = axis->coarse_end - axis->coarse_first;
@@ -88,14 +90,14 @@ int choose_segment(const Fp32Axis *axis, bool wide)
   return segment;
 }
 
-/* Chooses the rows of the result, and those of the source that may be read. */
-void place_plane_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable)
+/* Sets all row ranges of a plane. */
+void place_plane_rows(Fp32Plane *plane, CfPlaneRows rows, CfPlaneRows readable)
 {
-  place_rows(plane, &plane->y, made, readable);
+  place_rows(plane, &plane->y, rows, readable);
   plane->decimated_y_rows = plane->fine_end - plane->fine_first;
 }
 
-/* Adds plane `p` of the picture, for all of its rows and but for the pointers. */
+/* Appends plane `p` of the picture to the job, with all of its rows but without pointers. */
 bool add_plane(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
                const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status)
 {
@@ -118,8 +120,8 @@ bool add_plane(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
     plane->decimated_y_pitch = round_up(plane->width, kPitchElements);
     plane->coarse_x_pitch = round_up(x.coarse_count + 4, kPitchElements);
     place_plane_rows(plane, all, all);
-    place_tables(job, &x);
-    place_tables(job, &y);
+    set_tables(job, &x);
+    set_tables(job, &y);
     job->planes++;
   }
   cf_pyramid_axis_free(&x);
@@ -129,12 +131,7 @@ bool add_plane(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
 
 /* ---- a job's geometry ---- */
 
-int words(const Fp32Plane *plane)
-{
-  return div_up(plane->samples, 4);
-}
-
-/* Where plane `p` of a job's pictures lies. */
+/* Sets pointers and strides to plane `p` of a job's pictures. */
 void place_plane_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
 {
   place_picture(plane, p, job);
@@ -163,7 +160,7 @@ size_t coarse_bytes(const Fp32Plane *plane)
                        sizeof(float));
 }
 
-/* Where the intermediate samples lie; with a NULL base only counts their bytes. */
+/* Places the scratch arrays from `base` on, and returns their bytes; NULL only counts these. */
 size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
 {
   size_t used = 0;
@@ -181,7 +178,7 @@ size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
   return used;
 }
 
-/* Shares the CTAs of a device between the planes, whose rows are known. */
+/* Divides the planes, whose rows are set, among the CTAs of each grid. */
 Fp32LaunchPlan plan_launches(Fp32Job *job, bool wide, const CfDevice *device)
 {
   Fp32LaunchPlan plan = {};
@@ -190,16 +187,16 @@ Fp32LaunchPlan plan_launches(Fp32Job *job, bool wide, const CfDevice *device)
   plan.wide = wide;
   job->overlaps = device->code >= 90;
 
-  /* The CTAs of one wave that decimates along columns, shared between the planes. */
+  /* The vertical decimation is one wave of CTAs, divided among the planes by their words. */
   for (int p = 0; p < job->planes; p++)
-    work +=
-        (double)div_up(words(&job->plane[p]), kThreads) * (job->plane[p].end - job->plane[p].first);
+    work += (double)div_up(words_of(job->plane[p]), kThreads) *
+            (job->plane[p].end - job->plane[p].first);
   for (int p = 0; p < job->planes; p++) {
     Fp32Plane *plane = &job->plane[p];
-    const int across = div_up(words(plane), kThreads);
+    const int across = div_up(words_of(*plane), kThreads);
     const int fine = plane->fine_end - plane->fine_first;
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
-    const int coarse_rows = plane->coarse_end - first_eight(*plane);
+    const int coarse_rows = plane->coarse_end - first_coarse_filter_row(*plane);
     const double share = (plane->end - plane->first) / work;
     const int strips =
         clamp((int)(device->info.multiprocessors * kFp32VerticalCtasPerSm * share), 1, fine);
@@ -230,7 +227,7 @@ float code_centre(const CfFormatInfo *format, bool alpha)
 
 /* ---- the calls ---- */
 
-bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params)
+bool fp32_supports(const CfVideo *video, const CfGaussblurParams *params)
 {
   double sigma[2];
 
@@ -240,7 +237,7 @@ bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params)
                            kFp32MaxFactor) > 1;
 }
 
-/* Where taps are not for tensor cores they take far longer. */
+/* Taps of formats without a tensor core kernel are far slower: there the pyramid always pays. */
 bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
@@ -249,7 +246,7 @@ bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
                        : has_one_gray_plane(format) ? kFp32LeastSigmaGray
                                                     : kFp32LeastSigma;
 
-  return fp32_serves(video, params) && fmax(params->sigma, params->sigma_vertical) >= least;
+  return fp32_supports(video, params) && fmax(params->sigma, params->sigma_vertical) >= least;
 }
 
 bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *params,

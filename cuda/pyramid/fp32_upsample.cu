@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Last launch of the fp32 pyramid: the cubic B-spline along rows and columns, to codes. A thread
- * makes a strip of one word of four samples, and keeps the coarse rows that it is between.
+ * makes a strip of rows of one column of words of four samples. It interpolates coarse rows along
+ * the row once each, and keeps the five around the current group of D result rows in registers.
  */
 #include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
@@ -14,19 +15,23 @@ namespace
 
 /* ---- along rows ---- */
 
-/* Which samples a word of four is: all of one pixel, four pixels, two, or else. */
-enum Kind { kPixel, kFour, kTwo, kAny };
+/* What a word of four samples holds: one pixel of four channels, four of one, two of two, or parts
+ * of pixels of three. */
+enum WordLayout { kOnePixel, kFourPixels, kTwoPixels, kAnyPixels };
 
-/* The coarse samples that a word reads from one row: those of its pixel, of all its pixels from two
- * before the first one's cell on, or for each sample its own four. */
-template <Kind K> struct Window {
-  static constexpr int kPixels = K == kPixel ? 1 : K == kTwo ? 2 : 4;
-  static constexpr int kChannels = K == kPixel ? 4 : K == kTwo ? 2 : K == kFour ? 1 : 4;
-  static constexpr int kSize = K == kTwo ? 5 : K == kFour ? 6 : 4;
+/* The coarse samples that a word reads from one coarse row: the four of its pixel; or those of all
+ * its pixels, from two before x div D of the first one on; or four for each of its samples. */
+template <WordLayout L> struct Window {
+  static constexpr int kPixels = L == kOnePixel ? 1 : L == kTwoPixels ? 2 : 4;
+  static constexpr int kChannels = L == kOnePixel     ? 4
+                                   : L == kTwoPixels  ? 2
+                                   : L == kFourPixels ? 1
+                                                      : 4;
+  static constexpr int kSize = L == kTwoPixels ? 5 : L == kFourPixels ? 6 : 4;
   float sample[kSize][kChannels];
 };
 
-/* The cubic B-spline, as in plan/pyramid.c. */
+/* The four weights of the cubic B-spline for phase x mod D, as in plan/pyramid.c. */
 __device__ inline void spline_weights(int factor, int phase, float (&to)[4])
 {
   const float position = (phase - 0.5f * (float)(factor - 1)) / (float)factor;
@@ -38,18 +43,18 @@ __device__ inline void spline_weights(int factor, int phase, float (&to)[4])
   to[3] = factor == 1 ? 0.0f : f * f * f * (1.0f / 6);
 }
 
-/* A word's share in coarse rows. */
-template <Kind K> struct Across {
-  static constexpr int kSize = Window<K>::kSize;
+/* Interpolates coarse rows at the samples of one word. */
+template <WordLayout L> struct RowInterpolator {
+  static constexpr int kSize = Window<L>::kSize;
   const Fp32Plane &plane;
   const int pitch; /* of coarse rows */
-  int offset[K == kAny ? 4 : kSize];
-  float weight[Window<K>::kPixels][kSize];
+  int offset[L == kAnyPixels ? 4 : kSize];
+  float weight[Window<L>::kPixels][kSize];
 
-  __device__ Across(const Fp32Plane &plane, int word)
+  __device__ RowInterpolator(const Fp32Plane &plane, int word)
       : plane(plane), pitch((plane.x.coarse_end - plane.x.coarse_first) * plane.channels)
   {
-    if constexpr (K == kAny)
+    if constexpr (L == kAnyPixels)
       place_samples(word);
     else
       place_window(word);
@@ -62,34 +67,34 @@ template <Kind K> struct Across {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const int sample = min(4 * word + j, plane.samples - 1);
-      const int x = sample / plane.channels, cell = x / axis.factor;
+      const int x = sample / plane.channels, group = x / axis.factor;
 
-      offset[j] = (cell + spline_first(axis.factor, x - cell * axis.factor) - axis.coarse_first) *
+      offset[j] = (group + spline_first(axis.factor, x - group * axis.factor) - axis.coarse_first) *
                       plane.channels +
                   sample - x * plane.channels;
-      spline_weights(axis.factor, x - cell * axis.factor, weight[j]);
+      spline_weights(axis.factor, x - group * axis.factor, weight[j]);
     }
   }
 
   __device__ void place_window(int word)
   {
     const Fp32Axis &axis = plane.x;
-    const int x0 = word * Window<K>::kPixels, cell0 = x0 / axis.factor;
+    const int x0 = word * Window<L>::kPixels, group0 = x0 / axis.factor;
     const int first =
-        K == kPixel ? cell0 + spline_first(axis.factor, x0 - cell0 * axis.factor) : cell0 - 2;
+        L == kOnePixel ? group0 + spline_first(axis.factor, x0 - group0 * axis.factor) : group0 - 2;
 
 #pragma unroll
     for (int k = 0; k < kSize; k++)
       offset[k] =
           (min(max(first + k, axis.coarse_first), axis.coarse_end - 1) - axis.coarse_first) *
-          Window<K>::kChannels;
+          Window<L>::kChannels;
 #pragma unroll
-    for (int j = 0; j < Window<K>::kPixels; j++) {
-      const int x = min(x0 + j, plane.width - 1), cell = x / axis.factor;
-      const int shift = cell + spline_first(axis.factor, x - cell * axis.factor) - first;
+    for (int j = 0; j < Window<L>::kPixels; j++) {
+      const int x = min(x0 + j, plane.width - 1), group = x / axis.factor;
+      const int shift = group + spline_first(axis.factor, x - group * axis.factor) - first;
       float four[4];
 
-      spline_weights(axis.factor, x - cell * axis.factor, four);
+      spline_weights(axis.factor, x - group * axis.factor, four);
 #pragma unroll
       for (int k = 0; k < kSize; k++) {
         weight[j][k] = 0.0f;
@@ -100,14 +105,14 @@ template <Kind K> struct Across {
     }
   }
 
-  /* What a row needs, and what it is: apart, so that loads can be under way during other work. */
-  __device__ void fetch(int y, Window<K> &window) const
+  /* Loads what combine() needs of coarse row `y`. Two calls, so that loads overlap other work. */
+  __device__ void fetch(int y, Window<L> &window) const
   {
     const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
     const float *from = plane.coarse + (size_t)inside * pitch;
 
-    if constexpr (K == kAny) {
-      /* Without decimation there is one tap, and nothing to read for the others. */
+    if constexpr (L == kAnyPixels) {
+      /* With D = 1 there is one tap; what is loaded for the others has weight 0. */
       const int step = plane.x.factor == 1 ? 0 : plane.channels;
 #pragma unroll
       for (int k = 0; k < kSize; k++) {
@@ -145,12 +150,12 @@ template <Kind K> struct Across {
     to[3] = four.w;
   }
 
-  __device__ void combine(const Window<K> &window, float (&value)[4]) const
+  __device__ void combine(const Window<L> &window, float (&value)[4]) const
   {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-      const int pixel = K == kAny ? j : j / Window<K>::kChannels;
-      const int channel = K == kAny ? j : j % Window<K>::kChannels;
+      const int pixel = L == kAnyPixels ? j : j / Window<L>::kChannels;
+      const int channel = L == kAnyPixels ? j : j % Window<L>::kChannels;
 
       value[j] = 0.0f;
 #pragma unroll
@@ -162,11 +167,11 @@ template <Kind K> struct Across {
 
 /* ---- to samples ---- */
 
-/* Results, as the columns' taps leave them: scaled and offset so that what remains is cheap. Since
- * these taps add up to 1, that can be done before them, to fewer samples. */
+/* The scale and offset that turn a sum into what is converted to a code. Since the weights along
+ * columns add up to 1, they are applied to coarse rows, which are fewer. */
 template <typename Sample> struct Scaled;
 
-/* 0 to 1, and the little that rounds halves up. */
+/* Codes / 255, which saturate for free, with the bias of kRoundHalf. */
 template <> struct Scaled<uint8_t> {
   static __device__ float scale()
   {
@@ -181,7 +186,7 @@ template <> struct Scaled<uint8_t> {
     return __saturatef(fmaf(weight, near, sum));
   }
 
-  /* 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
+  /* The code in the lowest byte: 12582912 = 1.5 * 2^23 has a unit in the last place of 1. */
   static __device__ uint32_t code(float value)
   {
     return __float_as_uint(fmaf(value, 255.0f, 12582912.0f));
@@ -203,10 +208,10 @@ template <> struct Scaled<uint16_t> {
   }
 };
 
-struct Bytes {
+struct PackedBytes {
   uint32_t word;
 
-  __device__ Bytes(const Fp32Plane &, const float (&value)[4])
+  __device__ PackedBytes(const Fp32Plane &, const float (&value)[4])
   {
     uint32_t code[4];
 
@@ -223,10 +228,10 @@ struct Bytes {
   }
 };
 
-struct Words {
+struct PackedWords {
   uint2 word;
 
-  __device__ Words(const Fp32Plane &plane, const float (&value)[4])
+  __device__ PackedWords(const Fp32Plane &plane, const float (&value)[4])
   {
     uint32_t code[4];
 
@@ -242,16 +247,16 @@ struct Words {
   }
 };
 
-template <typename Sample> struct Stored;
-template <> struct Stored<uint8_t> {
-  typedef Bytes Type;
+template <typename Sample> struct Packed;
+template <> struct Packed<uint8_t> {
+  typedef PackedBytes Type;
 };
-template <> struct Stored<uint16_t> {
-  typedef Words Type;
+template <> struct Packed<uint16_t> {
+  typedef PackedWords Type;
 };
 
-/* Scaled sums of alpha and of what it weighs to scaled samples. */
-__device__ inline void unweigh(const Fp32Plane &plane, float (&value)[4])
+/* A pixel of scaled sums of alpha and premultiplied colours: divides the colours by alpha. */
+__device__ inline void unpremultiply(const Fp32Plane &plane, float (&value)[4])
 {
   const float alpha = (plane.alpha == 0 ? value[0] : value[3]) - Scaled<uint8_t>::offset(0.0f);
   const bool colours = alpha >= 0.5f / 255;
@@ -268,7 +273,7 @@ __device__ inline void unweigh(const Fp32Plane &plane, float (&value)[4])
   }
 }
 
-/* Alpha is centred on opaque. */
+/* Whether alpha is 255 in all coarse rows around: sums of opaque alpha less 255 are exactly 0. */
 __device__ inline bool is_opaque(const Fp32Plane &plane, const float (&near)[5][4])
 {
   const float opaque = Scaled<uint8_t>::offset(255.0f);
@@ -280,7 +285,7 @@ __device__ inline bool is_opaque(const Fp32Plane &plane, const float (&near)[5][
   return all;
 }
 
-/* One of D rows below each other, from the coarse rows cell - 2 to cell + 2. */
+/* Row `p` of the D result rows between coarse rows: `near` are the five from two above on. */
 template <typename Sample, bool Alpha, int D>
 __device__ inline void interpolate(const Fp32Job &job, const float (&near)[5][4], int p,
                                    float (&value)[4])
@@ -302,17 +307,18 @@ __device__ inline void interpolate(const Fp32Job &job, const float (&near)[5][4]
   }
 }
 
-/* The part of a strip that a thread makes. */
+/* A thread's strip. */
 struct Span {
-  int word, count; /* samples of the word that lie in the row */
+  int word, count; /* `count` of the word's samples lie in the row */
   int first, end;  /* rows */
 };
 
+/* Stores rows y .. y + D - 1 as far as they lie in the strip. */
 template <typename Sample, bool Alpha, int D>
-__device__ inline void make_cell(const Fp32Job &job, const Fp32Plane &plane,
-                                 const float (&near)[5][4], const Span &span, int y)
+__device__ inline void store_rows(const Fp32Job &job, const Fp32Plane &plane,
+                                  const float (&near)[5][4], const Span &span, int y)
 {
-  typedef typename Stored<Sample>::Type Type;
+  typedef typename Packed<Sample>::Type Type;
   uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride +
                 4 * sizeof(Sample) * (size_t)span.word;
   const bool whole = plane.vector && span.count == 4 && y >= span.first && y + D <= span.end;
@@ -323,25 +329,25 @@ __device__ inline void make_cell(const Fp32Job &job, const Fp32Plane &plane,
 
     interpolate<Sample, Alpha, D>(job, near, p, value);
     if (Alpha)
-      unweigh(plane, value);
-    const Type stored(plane, value);
+      unpremultiply(plane, value);
+    const Type packed(plane, value);
     if (whole) {
-      *(decltype(stored.word) *)to = stored.word;
+      *(decltype(packed.word) *)to = packed.word;
     } else if (y + p >= span.first && y + p < span.end) {
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         if (j < span.count)
-          ((Sample *)to)[j] = stored.at(j);
+          ((Sample *)to)[j] = packed.at(j);
       }
     }
   }
 }
 
-template <typename Sample, Kind K, int D>
+template <typename Sample, WordLayout L, int D>
 __device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
-  constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
-  const int words = div_up(plane.samples, 4);
+  constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows below y div D that are read */
+  const int words = words_of(plane);
   const int across = div_up(words, kThreads);
   const int word = cta % across * kThreads + (int)threadIdx.x;
   const int strip = plane.first / kFp32UpsampleStripRows + cta / across;
@@ -351,9 +357,9 @@ __device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int 
 
   if (word >= words)
     return;
-  const Across<K> across_row(plane, word);
+  const RowInterpolator<L> row_interpolator(plane, word);
   float near[5][4], offset[4];
-  Window<K> ahead;
+  Window<L> ahead;
 
 #pragma unroll
   for (int j = 0; j < 4; j++)
@@ -366,41 +372,41 @@ __device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int 
   if constexpr (D > 1) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      across_row.fetch(span.first / D - 2 + k, ahead);
-      across_row.combine(ahead, near[k + 1]);
+      row_interpolator.fetch(span.first / D - 2 + k, ahead);
+      row_interpolator.combine(ahead, near[k + 1]);
       scale(near[k + 1]);
     }
   }
-  across_row.fetch(span.first / D + kAhead, ahead);
-  for (int cell = span.first / D; cell * D < span.end; cell++) {
+  row_interpolator.fetch(span.first / D + kAhead, ahead);
+  for (int group = span.first / D; group * D < span.end; group++) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
 #pragma unroll
       for (int j = 0; j < 4; j++)
         near[k][j] = near[k + 1][j];
     }
-    across_row.combine(ahead, near[4]);
+    row_interpolator.combine(ahead, near[4]);
     scale(near[4]);
-    across_row.fetch(cell + 1 + kAhead, ahead);
-    if (K == kPixel && plane.alpha >= 0 && !(D > 1 && is_opaque(plane, near)))
-      make_cell<Sample, true, D>(job, plane, near, span, cell * D);
+    row_interpolator.fetch(group + 1 + kAhead, ahead);
+    if (L == kOnePixel && plane.alpha >= 0 && !(D > 1 && is_opaque(plane, near)))
+      store_rows<Sample, true, D>(job, plane, near, span, group * D);
     else
-      make_cell<Sample, false, D>(job, plane, near, span, cell * D);
+      store_rows<Sample, false, D>(job, plane, near, span, group * D);
   }
 }
 
-template <typename Sample, Kind K>
+template <typename Sample, WordLayout L>
 __device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
   switch (plane.y.factor) {
   case 1:
-    return upsample<Sample, K, 1>(job, plane, cta);
+    return upsample<Sample, L, 1>(job, plane, cta);
   case 2:
-    return upsample<Sample, K, 2>(job, plane, cta);
+    return upsample<Sample, L, 2>(job, plane, cta);
   case 4:
-    return upsample<Sample, K, 4>(job, plane, cta);
+    return upsample<Sample, L, 4>(job, plane, cta);
   default:
-    return upsample<Sample, K, 8>(job, plane, cta);
+    return upsample<Sample, L, 8>(job, plane, cta);
   }
 }
 
@@ -411,7 +417,7 @@ __global__ void __launch_bounds__(kThreads)
   const Fp32Plane &plane = plane_of_cta(job, &Fp32Plane::upsample_first_cta, &cta);
 
   pdl_wait();
-  upsample<uint8_t, kPixel>(job, plane, cta);
+  upsample<uint8_t, kOnePixel>(job, plane, cta);
 }
 
 template <typename Sample>
@@ -423,11 +429,11 @@ __global__ void __launch_bounds__(kThreads)
 
   pdl_wait();
   if (plane.channels == 1)
-    upsample<Sample, kFour>(job, plane, cta);
+    upsample<Sample, kFourPixels>(job, plane, cta);
   else if (plane.channels == 2)
-    upsample<Sample, kTwo>(job, plane, cta);
+    upsample<Sample, kTwoPixels>(job, plane, cta);
   else
-    upsample<Sample, kAny>(job, plane, cta);
+    upsample<Sample, kAnyPixels>(job, plane, cta);
 }
 
 } // namespace

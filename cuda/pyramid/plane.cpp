@@ -51,17 +51,17 @@ void place_picture(Plane *plane, int p, const CfJob *job)
   plane->destination_stride = job->destination.stride[p];
 }
 
-void place_rows(Plane *plane, const Axis *y, CfPlaneRows made, CfPlaneRows readable)
+void place_rows(Plane *plane, const Axis *y, CfPlaneRows rows, CfPlaneRows readable)
 {
   const int reach = y->factor > 1 ? 2 : 0;
 
-  plane->first = made.first;
-  plane->end = made.end;
+  plane->first = rows.first;
+  plane->end = rows.end;
   plane->readable_first = readable.first;
   plane->readable_end = readable.end;
-  plane->coarse_first = clamp(made.first / y->factor - reach, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_first = clamp(rows.first / y->factor - reach, y->coarse_first, y->coarse_end - 1);
   plane->coarse_end =
-      clamp((made.end - 1) / y->factor + reach + 1, plane->coarse_first + 1, y->coarse_end);
+      clamp((rows.end - 1) / y->factor + reach + 1, plane->coarse_first + 1, y->coarse_end);
   plane->fine_first = clamp(y->decimation2 * plane->coarse_first + y->taps_first, y->stored_first,
                             y->stored_end - 1);
   plane->fine_end = clamp(y->decimation2 * (plane->coarse_end - 1) + y->taps_first + y->taps_count,

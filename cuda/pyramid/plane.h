@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A plane and its axes, as both pyramids have them. Compiles for host and device code.
+ * A plane and its axes, as both pyramids describe them to their kernels. For host and device code.
  */
 #pragma once
 
@@ -28,35 +28,38 @@ struct Axis {
   int halo; /* cf_pyramid_halo */
 };
 
-/* One plane of a job. Pointers are to device memory of the job's caller. */
+/* One plane of a job. Pointers are to device memory that the caller owns. */
 struct Plane {
   const uint8_t *source;
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int alpha; /* channel that weights the others, or -1 */
-  int shift; /* of samples of two bytes, the bits below the code */
+  int alpha; /* channel by which the others are premultiplied, or -1 */
+  int shift; /* a code is a 16-bit sample >> shift */
 
-  int first, end;                   /* rows of the result to make */
-  int readable_first, readable_end; /* rows of the source that may be read */
-  int fine_first, fine_end;         /* stored rows that they need */
-  int coarse_first, coarse_end;     /* coarse rows that they need */
+  /* Row ranges, first <= row < end: results of the job, source rows that may be read, and the fine
+   * and coarse rows that the results need. */
+  int first, end;
+  int readable_first, readable_end;
+  int fine_first, fine_end;
+  int coarse_first, coarse_end;
 };
 
 /* --- on the host --- */
 
-/* Along rows and columns of plane `p`, in its samples. */
+/* The sigmas along rows (0) and columns (1) of plane `p`, in samples of the plane. */
 void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, double sigma[2]);
 
 void describe_axis(Axis *to, const CfPyramidAxis *axis, CfBorder border);
 
-/* Plane `p` of the picture, but for pointers and rows. */
+/* Sets size, channels, alpha and shift of plane `p`. */
 void describe_plane(Plane *plane, const CfVideo *video, int p, const CfFirPlane *filter);
 
-/* Where plane `p` of a job's pictures lies. */
+/* Sets pointers and strides to plane `p` of a job's pictures. */
 void place_picture(Plane *plane, int p, const CfJob *job);
 
-/* Chooses the rows of the result, and those of the source that may be read; `y` is the plane's. */
-void place_rows(Plane *plane, const Axis *y, CfPlaneRows made, CfPlaneRows readable);
+/* Sets all row ranges, for the results `rows` and the source rows `readable`; `y` is the plane's
+ * vertical axis. */
+void place_rows(Plane *plane, const Axis *y, CfPlaneRows rows, CfPlaneRows readable);
 
 } // namespace cf::pyramid

@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Numbers of both pyramids that were measured, all on an H200 at 3840x2160. None of them changes a
- * result.
+ * Tuned numbers of both pyramids, measured on an H200 at 3840x2160. None of them changes a result.
  */
 #pragma once
 
 namespace cf::pyramid
 {
 
-constexpr int kThreads = 128; /* of a CTA in all kernels */
+constexpr int kThreads = 128; /* of every CTA of both pyramids */
 constexpr int kWarps = kThreads / 32;
 
-/* --- which pyramid, or taps: smallest sigmas (fp32_pays, u8_pays) --- */
+/* --- smallest sigmas for which a pyramid is faster than taps (fp32_pays, u8_pays) --- */
 
-/* 8 bits, fp32: from here on taps take longer. Theirs grows with sigma; the pyramid's does not. */
+/* fp32, 8 bits. The time of taps grows with sigma, that of a pyramid does not. */
 constexpr double kFp32LeastSigma = 16.0;
 constexpr double kFp32LeastSigmaGray = 20.0;
 
-/* u8mma: pixels of four channels beyond 10 (taps know which pictures are opaque only when they have
- * read them, and one sigma must not change its rounding from frame to frame); planes of bytes from
- * 16 on, where D is no longer 4, of 10 bits as soon as the pyramid is as accurate as taps. */
+/* u8mma: pixels of four channels above 10 (taps have a faster kernel for opaque pictures, but
+ * opacity is known only once pixels are read, and a sigma must not round differently from frame to
+ * frame); 8-bit planes from 16 on, where D is above 4; 10-bit planes from where the pyramid is as
+ * accurate as taps. */
 constexpr double kU8LargestTapsSigmaPixels = 10.0;
 constexpr double kU8LeastSigmaPlanes = 16.0;
 constexpr double kU8LeastSigmaWidePlanes = 12.0;
 
 /* --- fp32 --- */
 
-/* CTAs on an SM that decimate bytes along columns: more strips read more rows twice. */
+/* CTAs per SM of the vertical decimation of 8 bits. With more, strips are shorter, and more source
+ * rows are read by two of them. */
 constexpr int kFp32VerticalCtasPerSm = 5;
 
-constexpr int kFp32LeastStrip = 4; /* rows that such a CTA makes */
+constexpr int kFp32LeastStrip = 4; /* fine rows of such a CTA, at least */
 
-/* Dynamic shared memory of a CTA that decimates along rows, with room for several on an SM. */
+/* Most dynamic shared memory of a CTA of the horizontal decimation: several fit on an SM. */
 constexpr int kFp32HorizontalSharedBytes = 44 * 1024;
 
 constexpr int kFp32UpsampleStripRows = 64; /* result rows of a CTA */
 
 /* --- u8mma --- */
 
-constexpr int kU8DecimateCtasPerSm = 3; /* all at once: more, shorter strips read more rows twice */
+constexpr int kU8DecimateCtasPerSm = 3; /* one wave: shorter strips read more rows twice */
 constexpr int kU8CoarseFilterCtasPerSm = 8;
 constexpr int kU8UpsampleCtasPerSm = 5;
 
-/* The part of an SM's memory that is shared memory, in percent: what the coarse filter and upsample
- * need, and the same for all launches, since CTAs that want another part cannot start while those
- * of another launch run. */
+/* Shared memory carveout of an SM, in percent: what the coarse filter and upsample need. It is the
+ * same for all launches, since CTAs that need another carveout cannot start while CTAs of an
+ * earlier launch run. */
 constexpr int kU8SharedMemoryPercent = 44;
 
 } // namespace cf::pyramid

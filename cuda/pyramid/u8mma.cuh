@@ -15,22 +15,23 @@
 namespace cf::pyramid
 {
 
-inline bool set_shared_memory_share(void (*kernel)(U8Job), CfStatus *status)
+inline bool set_shared_memory_carveout(void (*kernel)(U8Job), CfStatus *status)
 {
   return cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                          kU8SharedMemoryPercent),
                     "preparing a blur", status);
 }
 
-/* Where the warps that decimate find what they read: geometry that follows from the bytes of a
- * pixel and from D1. A tile is 16 sums of one row, all bytes of some columns. */
+/* A tile of the decimation: the 16 sums of one matrix product along a row, which are the C bytes of
+ * 16 / C fine pixels, and the source bytes that they read, in chunks of 64. D is D1. */
 template <int C, int D> struct DecimateTile {
   static constexpr int kTaps = 3 * D - 2 + D / 2;
-  static constexpr int kFirst = -(kTaps - D) / 2;
-  static constexpr int kColumns = 16 / C; /* fine */
-  static constexpr int kPixels = 64 / C;  /* of a chunk, 64 bytes of a row */
-  static constexpr int kSector = 32 / C;  /* pixels that memory gives at once */
-  static constexpr int kBefore = (-kFirst + kSector - 1) / kSector * kSector;
+  static constexpr int kFirst = -(kTaps - D) / 2; /* source pixel of the first tap, from D x on */
+  static constexpr int kColumns = 16 / C;         /* fine pixels */
+  static constexpr int kPixels = 64 / C;          /* source pixels of a chunk */
+  static constexpr int kSector = 32 / C;          /* source pixels of a memory sector */
+  static constexpr int kBefore = /* source pixels of the first chunk before pixel D x */
+      (-kFirst + kSector - 1) / kSector * kSector;
   static constexpr int kSpan = kBefore + D * (kColumns - 1) + kTaps + kFirst;
   static constexpr int kChunks = (kSpan + kPixels - 1) / kPixels;
   static constexpr int kShift = kColumns * D / kPixels; /* chunks from a tile to the next */

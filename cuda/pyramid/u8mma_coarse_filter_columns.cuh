@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The coarse samples of a CTA that upsamples: what its columns and rows read, and the
- * coarse filter along columns that makes it.
+ * The coarse filter along columns, which the upsampling CTAs compute for themselves: each makes the
+ * 16 coarse rows that its stack of tiles reads, in shared memory.
  */
 #pragma once
 
@@ -15,45 +15,47 @@ template <int C> __device__ inline int warp_columns(const U8Plane &plane)
   return C == 4 ? kUpsampleColumns : kUpsampleColumns * column_groups(C, plane.x.factor);
 }
 
-/* A CTA's columns and tiles. */
+/* The result columns of a CTA and of this warp, and the CTA's stack of tiles, counted from the top
+ * of the picture. */
 template <int C> struct UpsampleStack {
-  int x, warp_x;  /* of the CTA and of the warp */
-  int top;        /* the first tile that its coarse rows are enough for */
-  int first, end; /* those to make */
+  int x, warp_x;  /* first columns */
+  int top;        /* first tile of the stack */
+  int first, end; /* tiles to make */
 
-  /* 2^`shares` CTAs share the tiles below each other. */
-  __device__ UpsampleStack(const U8Plane &plane, int cta, int shares)
+  /* 2^split_log2 CTAs divide the tiles of a stack. */
+  __device__ UpsampleStack(const U8Plane &plane, int cta, int split_log2)
   {
     const int own = warp_columns<C>(plane), all = own * kWarps;
     const int across = (plane.width + all - 1) / all;
     const int tiles = stack_tiles(plane.y.factor);
-    const int number = cta / across, share = number & ((1 << shares) - 1);
+    const int number = cta / across, part = number & ((1 << split_log2) - 1);
 
     x = cta % across * all;
     warp_x = x + (int)threadIdx.x / 32 * own;
-    top = (plane.first / 16 / tiles + (number >> shares)) * tiles;
-    first = max(top + (share * tiles >> shares), plane.first / 16);
-    end = min(top + ((share + 1) * tiles >> shares), (plane.end + 15) / 16);
+    top = (plane.first / 16 / tiles + (number >> split_log2)) * tiles;
+    first = max(top + (part * tiles >> split_log2), plane.first / 16);
+    end = min(top + ((part + 1) * tiles >> split_log2), (plane.end + 15) / 16);
   }
 };
 
-/* Of columns: what D = 4 needs, and no bank is asked twice. */
+/* Pairs of coarse columns in shared memory: enough for D = 4, and without bank conflicts. */
 template <int C> constexpr int kCoarsePairs = C == 4 ? 20 : 36;
 
-/* Of 16 rows, two columns a word: fp16 numbers and their residuals. */
+/* A CTA's coarse samples, [channel][row][pair of columns]: x is a pair of fp16 numbers, y of their
+ * residuals. */
 template <int C> struct SharedCoarse {
   alignas(16) uint2 sample[C][16][kCoarsePairs<C>];
 };
 
-/* Of 8 columns, for a CTA. */
+/* Windows of 8 coarse columns that a CTA needs; a window is the width of a matrix product. */
 template <int C> __device__ inline int windows_of(const U8Plane &plane)
 {
   return (((warp_columns<C>(plane) * kWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
 }
 
-/* Adds the taps along columns of the chunks from `first` to `end` to sums of windows, of which
- * a thread reads the first from `column` on, each next one `step` samples further: with one address
- * for all there are half as many instructions. Loads for some chunks are on the way together. */
+/* Adds the chunks first .. end - 1 of fine rows to the sums of windows, whose samples lie `step`
+ * elements apart from `column` on (one base address for all windows halves the instructions).
+ * The loads of `Chunks` chunks are in flight together. */
 template <int C, int Windows, int Chunks>
 __device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
                                    const SharedTaps &taps, const uint2 *column, int step, int first,
@@ -94,21 +96,21 @@ __device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> 
   }
 }
 
-/* The column of `coarse_x` with which a CTA begins. */
+/* The first column of `coarse_x` that a CTA reads. */
 template <int C>
 __device__ inline int first_column(const U8Plane &plane, const UpsampleStack<C> &stack)
 {
   return (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first;
 }
 
-/* Where a thread reads of a channel, from a column of `coarse_x` on. */
+/* A thread's address in a channel of `coarse_x` for a window that starts at `column`. */
 __device__ inline const uint2 *address_in_coarse_x(const U8Plane &plane, int channel, int column)
 {
   return plane.coarse_x + (size_t)channel * plane.row_pairs * plane.columns + column +
          (int)threadIdx.x % 32 / 4;
 }
 
-/* 16 rows by 8 columns. */
+/* Stores the 16 rows by 8 columns of a window. */
 template <int C>
 __device__ inline void store_window(SharedCoarse<C> &shared, int channel, int window,
                                     const float (&sum)[4])
@@ -121,16 +123,16 @@ __device__ inline void store_window(SharedCoarse<C> &shared, int channel, int wi
   }
 }
 
-/* Each warp makes some windows next to each other of a channel, of which `Stored` are in memory.
- * The last of them may lie beyond all columns, where other numbers are, that of `fine` at the end.
- */
+/* Each warp makes `Windows` windows side by side of one channel, of the `Stored` channels of
+ * `coarse_x`. The last windows may lie beyond its columns, and read following memory, which is
+ * allocated (place_memory() in u8mma_plan.cpp); these results are not used. */
 template <int C, int Stored, int Windows, int Chunks>
-__device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
-                                     const SharedTaps &taps, SharedCoarse<C> &shared)
+__device__ inline void filter_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                      const SharedTaps &taps, SharedCoarse<C> &shared)
 {
-  constexpr int kSharing = kWarps / C; /* warps that share a channel */
-  const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
-  const int first = warp % kSharing * Windows;
+  constexpr int kWarpsPerChannel = kWarps / C;
+  const int warp = (int)threadIdx.x / 32, channel = warp / kWarpsPerChannel;
+  const int first = warp % kWarpsPerChannel * Windows;
   const int column = first_column(plane, stack) + 8 * first;
   float sum[Windows][4] = {};
 
@@ -143,7 +145,7 @@ __device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C
     store_window<C>(shared, channel, first + i, sum[i]);
 }
 
-/* What a thread has of a warp's sums of a window, behind where that window is stored. */
+/* Shared memory for a thread's partial sums of warp `warp`: behind the only window's place. */
 template <int C>
 __device__ inline float4 &sums_of_warp(SharedCoarse<C> &shared, int channel, int warp)
 {
@@ -152,10 +154,11 @@ __device__ inline float4 &sums_of_warp(SharedCoarse<C> &shared, int channel, int
   return *(float4 *)&shared.sample[channel][lane / 2][4 + 4 * warp + lane % 2 * 2];
 }
 
-/* Where there is one window of each channel, and many chunks, the warps share these. */
+/* Where a CTA has a single window per channel, but many chunks: each warp sums some of the chunks
+ * for all channels, then warp i adds up channel i. */
 template <int C, int Stored, int Chunks>
-__device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C> &stack,
-                                    const SharedTaps &taps, SharedCoarse<C> &shared)
+__device__ inline void filter_single_window(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                            const SharedTaps &taps, SharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
   const uint2 *const column = address_in_coarse_x(plane, 0, first_column(plane, stack));
@@ -172,34 +175,36 @@ __device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C>
 
 #pragma unroll
     for (int i = 0; i < kWarps; i++) {
-      const float4 some = sums_of_warp(shared, warp, i);
+      const float4 partial = sums_of_warp(shared, warp, i);
 
-      all[0] += some.x;
-      all[1] += some.y;
-      all[2] += some.z;
-      all[3] += some.w;
+      all[0] += partial.x;
+      all[1] += partial.y;
+      all[2] += partial.z;
+      all[3] += partial.w;
     }
     store_window<C>(shared, warp, 0, all);
   }
 }
 
+/* Makes all coarse samples of the CTA; a barrier must follow. */
 template <int C, int Stored>
-__device__ inline void share_coarse(const U8Plane &plane, const UpsampleStack<C> &stack,
-                                    const SharedTaps &taps, SharedCoarse<C> &shared)
+__device__ inline void make_coarse(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                   const SharedTaps &taps, SharedCoarse<C> &shared)
 {
-  constexpr int kSharing = kWarps / C; /* warps that share a channel */
-  const int windows = windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
+  constexpr int kWarpsPerChannel = kWarps / C;
+  const int windows = windows_of<C>(plane);
+  const int own = (windows + kWarpsPerChannel - 1) / kWarpsPerChannel;
 
   if (windows == 1)
-    share_window<C, Stored, C == 4 ? 3 : 5>(plane, stack, taps, shared);
+    filter_single_window<C, Stored, C == 4 ? 3 : 5>(plane, stack, taps, shared);
   else if (own == 1)
-    share_windows<C, Stored, 1, 6>(plane, stack, taps, shared);
+    filter_windows<C, Stored, 1, 6>(plane, stack, taps, shared);
   else if (own == 2)
-    share_windows<C, Stored, 2, 4>(plane, stack, taps, shared);
+    filter_windows<C, Stored, 2, 4>(plane, stack, taps, shared);
   else if (own == 3)
-    share_windows<C, Stored, 3, 3>(plane, stack, taps, shared);
+    filter_windows<C, Stored, 3, 3>(plane, stack, taps, shared);
   else
-    share_windows<C, Stored, 5, 2>(plane, stack, taps, shared);
+    filter_windows<C, Stored, 5, 2>(plane, stack, taps, shared);
 }
 
 } // namespace cf::pyramid

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Second launch of the u8mma pyramid: the coarse filter along rows. Products of matrices, taps (16
- * outputs x 16 fine samples) by fine samples (16 x 8 rows). In a product four samples next to each
- * other are those of one thread, which loads them at once.
+ * Second launch of the u8mma pyramid: the coarse filter along rows, as matrix products: taps (16
+ * outputs x 16 fine samples) by fine samples (16 x 8 rows). The order of samples in a product is
+ * such that each thread has four consecutive ones, which it loads as one vector.
  *
- * Up to D = 8 there are many outputs of few taps, and the warps of a CTA share samples. From 16
- * on there are few outputs of many taps, and what warps share are these taps' products.
+ * Up to D = 8 there are many outputs with few taps: the CTA's samples go to shared memory, where
+ * all warps read them. From D = 16 on there are few outputs with many taps: the warps divide the
+ * taps of the same outputs, and their sums are added.
  */
 #include "cuda/pyramid/u8mma_taps.cuh"
 
@@ -15,9 +16,11 @@ namespace cf::pyramid
 namespace
 {
 
-/* What a CTA makes: some outputs of eight rows of one channel. */
+/* The outputs of a CTA: a segment of eight rows of one channel. */
 struct Segment {
-  int channel, row, first; /* row of `coarse_x`, output from coarse_first on */
+  int channel;
+  int row;   /* first row, from coarse_x_first on */
+  int first; /* first output, from coarse_first on */
 
   __device__ Segment(const U8Plane &plane, int cta)
   {
@@ -29,17 +32,17 @@ struct Segment {
     row = (row_group - channel * eights) * 8;
   }
 
-  /* The first sample of the first output's first product. */
+  /* The fine column with which the first product of the first output begins. */
   __device__ int sample(const U8Axis &axis) const
   {
     return axis.decimation2 * (axis.coarse_first + first) + axis.taps_first - axis.skipped;
   }
 };
 
-/* A row of fine samples. Those before and after the ones in memory are as the first and last. */
+/* A row of `fine`. Samples before and after the stored ones repeat the first and the last. */
 struct FineRow {
   const float *first;
-  int left, last; /* first of the first and of the last four in memory */
+  int left, last; /* columns of the first and the last vector of four in memory */
 
   __device__ FineRow(const U8Plane &plane, const Segment &segment, int row)
   {
@@ -57,7 +60,8 @@ struct FineRow {
     return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
   }
 
-  /* Two and two as fp16 numbers and their residuals. */
+  /* Applies the border to what load() returned. Two samples each: fp16, residuals, fp16, residuals.
+   */
   __device__ uint4 split(int x, const float4 &loaded) const
   {
     const float edge = x < left ? loaded.x : loaded.w;
@@ -73,7 +77,7 @@ __device__ inline void multiply(const TapMatrix<4> &taps, const uint4 &samples, 
   taps.multiply(sum, make_uint2(samples.x, samples.y), make_uint2(samples.z, samples.w));
 }
 
-/* 16 outputs from `output` on. */
+/* Stores 16 outputs of eight rows, the first being number `output` of the segment. */
 __device__ inline void store(const U8Plane &plane, const Segment &segment, int output,
                              const float (&sum)[4])
 {
@@ -93,10 +97,11 @@ __device__ inline void store(const U8Plane &plane, const Segment &segment, int o
 
 /* ---- D up to 8 ---- */
 
-/* Of taps to sigma = 6 D, D being 4; with two groups, where D is 8, to 8 D. */
+/* Chunks of 16 samples that 16 outputs read at most: of taps for sigmas up to 6 D with D = 4 (four
+ * groups of 16 outputs for each warp), up to 8 D with D = 8 (two groups). */
 template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 5;
 
-/* Eight rows of as many fours that no bank is asked twice. */
+/* [row][vector of four samples], padded against bank conflicts. */
 template <int Groups> struct SharedSamples {
   static constexpr int kFours = 4 * (Groups * kWarps - 1 + kMostChunks<Groups>);
 
@@ -104,7 +109,7 @@ template <int Groups> struct SharedSamples {
 };
 
 template <int Groups>
-__device__ inline void share_samples(const U8Plane &plane, const Segment &segment,
+__device__ inline void stage_samples(const U8Plane &plane, const Segment &segment,
                                      SharedSamples<Groups> &samples)
 {
   constexpr int kFours = SharedSamples<Groups>::kFours, kAcross = (kFours + 31) / 32;
@@ -142,7 +147,7 @@ __device__ inline void filter_shared(const U8Plane &plane, const Segment &segmen
   const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
   float sum[Groups][4] = {};
 
-  share_samples(plane, segment, samples);
+  stage_samples(plane, segment, samples);
   __syncthreads();
 #pragma unroll 1
   for (int chunk = 0; chunk < axis.chunks; chunk++) {
@@ -159,17 +164,17 @@ __device__ inline void filter_shared(const U8Plane &plane, const Segment &segmen
 
 /* ---- D from 16 on ---- */
 
-constexpr int kTogether = 6; /* loads that are on their way */
+constexpr int kTogether = 6; /* loads in flight per thread */
 
-/* Sums of the warps that share outputs. */
+/* Partial sums of the warps that work on the same outputs. */
 typedef float4 SharedSums[kWarps][32];
 
-__device__ inline void filter_alone(const U8Plane &plane, const Segment &segment,
-                                    const SharedTaps &taps, SharedSums &sums)
+__device__ inline void filter_split_taps(const U8Plane &plane, const Segment &segment,
+                                         const SharedTaps &taps, SharedSums &sums)
 {
   const U8Axis &axis = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  const int log2 = axis.factor_log2 - 4; /* of the warps that share 16 outputs */
+  const int log2 = axis.factor_log2 - 4; /* of the number of warps for the same 16 outputs */
   const int part = warp & ((1 << log2) - 1), output = warp >> log2 << 4;
   const int end = (part + 1) * axis.chunks >> log2;
   const int x = segment.sample(axis) + axis.decimation2 * output + lane % 4 * 4;
@@ -184,7 +189,7 @@ __device__ inline void filter_alone(const U8Plane &plane, const Segment &segment
       if (first + c < end)
         sample[c] = row.load(x + 16 * (first + c));
     }
-    /* Not unrolled: to fetch the instructions would take longer. */
+    /* Not unrolled: more instructions would miss the instruction cache. */
 #pragma unroll 1
     for (int chunk = first; chunk < min(first + kTogether, end); chunk++) {
       multiply(TapMatrix<4>(taps, axis.decimation2, chunk, axis.skipped),
@@ -212,11 +217,11 @@ __device__ inline void filter_alone(const U8Plane &plane, const Segment &segment
 
 /* ---- kernels ---- */
 
-/* What a CTA does before it reads samples. */
+/* Stages the taps, which does not depend on the launch before, then waits for that launch. */
 __device__ inline void begin(const U8Job &job, const U8Plane &plane, SharedTaps &taps)
 {
   pdl_trigger();
-  share_taps(plane.x, job.taps[&plane - job.plane][0], taps.half, taps.residual);
+  stage_taps(plane.x, job.taps[&plane - job.plane][0], taps.half, taps.residual);
   __syncthreads();
   pdl_wait();
 }
@@ -240,7 +245,7 @@ __global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
   else if (plane.x.factor == 8)
     filter_shared(plane, segment, taps, shared.two);
   else
-    filter_alone(plane, segment, taps, shared.sums);
+    filter_split_taps(plane, segment, taps, shared.sums);
 }
 
 } // namespace
@@ -248,7 +253,7 @@ __global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
 bool u8_coarse_filter_rows(const U8Job *job, const U8LaunchPlan &plan, void *stream,
                            CfStatus *status)
 {
-  return set_shared_memory_share(coarse_filter_rows_kernel, status) &&
+  return set_shared_memory_carveout(coarse_filter_rows_kernel, status) &&
          launch_job(coarse_filter_rows_kernel, job, plan.coarse_filter_ctas, kThreads, 0, stream,
                     "blurring coarse rows", status);
 }

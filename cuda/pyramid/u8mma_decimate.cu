@@ -2,12 +2,11 @@
  *
  * First launch of the u8mma pyramid: the prefilter along both axes at once.
  *
- * A warp makes two tiles of 16 fine samples next to each other, from strips of the picture, 16 rows
- * a step. First the taps along rows: taps (16 fine samples x 32 bytes) by source (32 bytes x 8
- * rows), u8 by u8 into int. How these products spread the bytes over the threads of a warp is what
- * lets each thread load 16 bytes at once and use them as they are. The sums, exact, have 18 bits;
- * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
- * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
+ * A warp makes a strip of fine rows of two DecimateTiles side by side, in steps of 16 source rows.
+ * First along rows: taps (16 sums x 32 bytes) by source (32 bytes x 8 rows), u8 by u8 to int32. The
+ * taps are ordered so that each thread's 16 source bytes are used as loaded. The sums are exact and
+ * have 18 bits; their upper ten and lower eight, each exact in fp16, are the left matrices of the
+ * products along columns: sums (16 x 16 rows) by taps (16 rows x 8 fine rows).
  */
 #include "cuda/pyramid/u8mma_load.cuh"
 
@@ -32,16 +31,16 @@ __device__ inline int floor_modulo(int value, int divisor)
   return value & (divisor - 1); /* a power of two */
 }
 
-/* ---- taps, as the products of matrices want them ---- */
+/* ---- taps, in the layout of the matrix products ---- */
 
 struct SharedTaps {
-  uint4 rows[2 * 4][32]; /* two products a chunk */
-  uint2 columns[4][32];  /* by step modulo 8 fine rows */
+  uint4 rows[2 * 4][32]; /* [product][lane]: two products for each chunk */
+  uint2 columns[4][32];  /* [step modulo 4][lane] */
   uint8_t prefilter[2][kPrefilterTaps];
 };
 
-/* The byte of a pixel that sum o of a tile is of; its column is o % kColumns. The two bytes of a
- * `Wide` sample have sums 8 apart, which are one thread's. */
+/* The byte of a pixel that sum `o` of a tile belongs to; its fine column is o % kColumns. The sums
+ * of both bytes of a `Wide` sample are 8 apart, and so in the same thread. */
 template <int C, bool Wide> __device__ inline int byte_of(int o)
 {
   constexpr int kColumns = 16 / C;
@@ -49,7 +48,8 @@ template <int C, bool Wide> __device__ inline int byte_of(int o)
   return Wide ? o % 8 / kColumns * 2 + o / 8 : o / kColumns;
 }
 
-/* The taps of a tile's sums for the bytes of a chunk: one byte in C counts. */
+/* Four taps of sum `o` for word `word` of this lane's 16 bytes of a chunk. They are 0 but for every
+ * C-th byte: those of byte_of(o). */
 template <int C, int D, bool Wide>
 __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int word, int o)
 {
@@ -68,12 +68,12 @@ __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int wor
   return taps;
 }
 
-/* D1 of chroma is 4, of luma 8: then fine samples of both lie at the same places, and with chroma's
- * taps times 8 all sums are of the same bytes. */
-constexpr int kOnePacked = 2 * 8 * 8 * 8;
+/* Packed 4:2:2 has D1 = 8 for luma and 4 for chroma, so that their fine samples lie at the same
+ * places. Chroma's taps are multiplied by 8, so that both add up to this. */
+constexpr int kPrefilterSumPacked = 2 * 8 * 8 * 8;
 
-/* The same for packed 4:2:2; the second luma has no sums of its own. */
-__device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t lumas, int chunk,
+/* The same for packed 4:2:2: the first luma's sum has the taps of both, the second has none. */
+__device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t luma_bytes, int chunk,
                                            int word, int o)
 {
   typedef DecimateTile<4, 4> Tile;
@@ -83,7 +83,7 @@ __device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t luma
   const int chroma_tap = pixel - Tile::kFirst;
   uint32_t result = 0;
 
-  if ((lumas >> byte & 1) == 0)
+  if ((luma_bytes >> byte & 1) == 0)
     return chroma_tap >= 0 && chroma_tap < Tile::kTaps
                ? 8u * taps.prefilter[0][chroma_tap] << 8 * byte
                : 0;
@@ -98,7 +98,7 @@ __device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t luma
 }
 
 template <int C, int D, bool Wide>
-__device__ inline void share_row_taps(SharedTaps &taps, uint32_t lumas)
+__device__ inline void stage_row_taps(SharedTaps &taps, uint32_t luma_bytes)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
@@ -109,20 +109,21 @@ __device__ inline void share_row_taps(SharedTaps &taps, uint32_t lumas)
 #pragma unroll 1
     for (int j = 0; j < 4; j++)
       taps_of_lane[j] =
-          lumas ? packed_row_taps(taps, lumas, chunk, word + j / 2, g + j % 2 * 8)
-                : row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word + j / 2, g + j % 2 * 8);
+          luma_bytes
+              ? packed_row_taps(taps, luma_bytes, chunk, word + j / 2, g + j % 2 * 8)
+              : row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word + j / 2, g + j % 2 * 8);
   }
 }
 
-/* Step j sees rows 16 j + prefilter_first and the 15 below. Of the fine rows in which these have a
- * share it completes 16 / D1, the first of which is number first_done(j). Eight sums are kept, that
- * of fine row m in column m + kAhead modulo 8. */
-__device__ inline int ahead(int decimation)
+/* Step j adds the 16 source rows from 16 j + prefilter_first on. It completes 16 / D1 fine rows,
+ * first_done(j) being the first. The accumulators hold eight fine rows, fine row m in matrix column
+ * (m + column_offset) modulo 8. */
+__device__ inline int column_offset(int decimation)
 {
   return decimation == 8 ? 1 : 2;
 }
 
-/* The fine rows that a step completes are 16 / D1. */
+/* The log2 of 16 / D1. */
 __device__ inline int done_log2(int decimation)
 {
   return decimation == 8 ? 1 : 2;
@@ -133,27 +134,27 @@ __device__ inline int first_done(int decimation, int step)
   return decimation == 8 ? 2 * step - 3 : 4 * step - 2;
 }
 
-/* The fine row that column `n` stands for during a step. */
+/* The fine row in column `n` of the accumulators during a step. */
 __device__ inline int row_of_column(int decimation, int step, int n)
 {
   const int done = first_done(decimation, step);
 
-  return done + floor_modulo(n - done - ahead(decimation), 8);
+  return done + floor_modulo(n - done - column_offset(decimation), 8);
 }
 
+/* The tap of source row `k` of a step for column `n`, as fp16. */
 __device__ inline uint32_t column_tap(const SharedTaps &taps, const U8Plane &plane, int step, int n,
                                       int k)
 {
   const U8Axis &axis = plane.y;
   const int tap = 16 * step + k - axis.decimation * row_of_column(axis.decimation, step, n);
   const bool inside = tap >= 0 && tap < axis.prefilter_count;
-
   const int bytes = inside ? taps.prefilter[axis.decimation == 8][tap] : 0;
 
   return __half_as_ushort(__float2half_rn(plane.fine_scale * (float)bytes));
 }
 
-__device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
+__device__ inline void stage_column_taps(const U8Plane &plane, SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
   const int step = (int)threadIdx.x / 32;
@@ -164,26 +165,26 @@ __device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
 }
 
 template <int C, int D, bool Wide>
-__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32_t lumas,
+__device__ inline void stage_taps(const U8Job &job, const U8Plane &plane, uint32_t luma_bytes,
                                   SharedTaps &shared)
 {
   if (threadIdx.x < 2 * kPrefilterTaps)
     shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
         job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
-  share_row_taps<C, D, Wide>(shared, lumas);
-  share_column_taps(plane, shared);
+  stage_row_taps<C, D, Wide>(shared, luma_bytes);
+  stage_column_taps(plane, shared);
   __syncthreads();
 }
 
 /* ---- alpha ---- */
 
-/* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, which with 0 in alpha's
- * place is 32768 - 128 alpha. */
-struct Weighted {
+/* The upper and lower bytes of a pixel's premultiplied channels as 16-bit numbers: (colour - 128) *
+ * alpha + 32768. Alpha's own place has this with colour 0, 32768 - 128 * alpha. */
+struct PremultipliedBytes {
   uint32_t high, low;
 
-  __device__ Weighted(uint32_t pixel, bool alpha_first)
+  __device__ PremultipliedBytes(uint32_t pixel, bool alpha_first)
   {
     const uint32_t alpha = __byte_perm(pixel, 0, alpha_first ? 0x4440 : 0x4443);
     const uint32_t offset = 0x80008000u - 0x00800080u * alpha;
@@ -197,52 +198,46 @@ struct Weighted {
 
 /* ---- a step ---- */
 
-/* Sums along rows begin with this, so that pairs of their bytes are fp16 numbers of 1024 and more:
- * one with the sum's bits 8 to 17, one with its lowest eight. */
+/* The initial value of sums along rows. Two byte permutations then make fp16 numbers of a sum: 1024
+ * plus its bits 8 to 17, and 1024 plus its lowest eight. */
 constexpr int kHalfExponents = 0x64640000;
 
 __device__ inline uint32_t subtract_half2(uint32_t a, uint32_t b)
 {
-  __half2 first, second;
-  uint32_t result;
-
-  memcpy(&first, &a, sizeof first);
-  memcpy(&second, &b, sizeof second);
-  first = __hsub2(first, second);
-  memcpy(&result, &first, sizeof result);
-  return result;
+  return as_bits(__hsub2(as_half2(a), as_half2(b)));
 }
 
-/* What leaves of a sum along rows only what differs from the centre. */
+/* The sum along rows of samples that all equal the channel's centre, which is subtracted. */
 struct Centre {
-  uint32_t high, low; /* fp16 numbers, twice, of sums of bytes */
-  int weighted_start; /* of the sums of 16-bit numbers */
-  float weighted;     /* these to 256ths of sums of bytes */
+  uint32_t high, low;  /* bits 8 to 17 and 0 to 7, each as two equal fp16 numbers 1024 + v */
+  int weighted_start;  /* initial value of sums of PremultipliedBytes */
+  float weighted_unit; /* factor from these to 1 / 256 of sums of bytes */
 
-  /* Of a byte of a pixel: of two of a sample, the upper one has all of the centre. */
-  __device__ Centre(const U8Plane &plane, int byte, int one)
+  /* For byte `byte` of a pixel, with taps that add up to `prefilter_sum`. Of a wide sample the
+   * upper byte alone has a centre. */
+  __device__ Centre(const U8Plane &plane, int byte, int prefilter_sum)
   {
     const bool alpha = byte == plane.alpha;
     const int upper = 2 << plane.shift; /* 512, shifted */
     const int code = plane.sample_bytes == 2 ? byte % 2 * upper : alpha ? 255 : 128;
-    const int sum = one * code;
+    const int sum = prefilter_sum * code;
 
     high = (0x6400u + (uint32_t)(sum >> 8)) * 0x10001u;
     low = (0x6400u + (uint32_t)(sum & 255)) * 0x10001u;
-    weighted_start = -one * (alpha ? 32768 - 128 * 255 : 32768);
-    weighted = 1.0f / (256.0f * (alpha ? -128.0f : 255.0f));
+    weighted_start = -prefilter_sum * (alpha ? 32768 - 128 * 255 : 32768);
+    weighted_unit = 1.0f / (256.0f * (alpha ? -128.0f : 255.0f));
   }
 };
 
-/* 16 fine samples by 16 rows: sums / 256 and what that leaves, as left matrices. */
-struct Sums {
+/* The centred sums of a tile along 16 rows, 16 x 16, as left matrices: sum = 256 high + low. */
+struct RowSums {
   uint32_t high[4], low[4];
 };
 
-/* Four products that do not wait for each other follow each other. */
+/* The loops are nested so that four consecutive products do not depend on each other. */
 template <int C, int D, int N>
 __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps,
-                                   const Centre (&centre)[2], Sums (&sums)[kTilesPerWarp])
+                                   const Centre (&centre)[2], RowSums (&sums)[kTilesPerWarp])
 {
   typedef DecimateTile<C, D> Tile;
   int sum[kTilesPerWarp][2][4];
@@ -280,41 +275,40 @@ __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps
   }
 }
 
-/* Whether all alpha with a share is 255, for which its sums along rows are 0, weighted or not. */
-__device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTilesPerWarp])
+/* Whether all of the warp's alpha is 255: then its centred sums are 0, premultiplied or not. */
+__device__ inline bool is_opaque(const U8Plane &plane, const RowSums (&sums)[kTilesPerWarp])
 {
   const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
-  uint32_t some[2] = {};
+  uint32_t bits[2] = {};
 
 #pragma unroll
   for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      some[i % 2] |= sums[t].high[i] | sums[t].low[i];
+      bits[i % 2] |= sums[t].high[i] | sums[t].low[i];
   }
   return __all_sync(0xffffffffu,
-                    !own || ((plane.alpha == 0 ? some[0] : some[1]) & 0x7fff7fff) == 0);
+                    !own || ((plane.alpha == 0 ? bits[0] : bits[1]) & 0x7fff7fff) == 0);
 }
 
-/* Two numbers as fp16, and 256 times the residuals. */
+/* Returns two numbers as fp16, and leaves 256 times the residuals in `low` and `high`. */
 __device__ inline uint32_t split_scaled(float &low, float &high)
 {
   const uint32_t pair = pack_half2(low, high);
-  __half2 halves;
+  const __half2 halves = as_half2(pair);
 
-  memcpy(&halves, &pair, sizeof halves);
   low = (low - __low2float(halves)) * 256.0f;
   high = (high - __high2float(halves)) * 256.0f;
   return pair;
 }
 
-/* Eight rows at a time, in a loop: to fetch the instructions twice would take longer. The first
- * ones' sums go to both places, those of the others over them: by constant indices only, so that
- * they stay in registers. */
+/* As filter_rows(), of premultiplied pixels. Eight rows at a time, not unrolled, so that the code
+ * fits the instruction cache. The sums of the first eight rows are stored to both halves of `sums`,
+ * those of the last eight over the second: constant indices keep `sums` in registers. */
 template <int D, int N>
 __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&words)[2][N],
                                             const uint4 *taps, const Centre (&centre)[2],
-                                            Sums (&sums)[kTilesPerWarp])
+                                            RowSums (&sums)[kTilesPerWarp])
 {
   typedef DecimateTile<4, D> Tile;
   const bool first = plane.alpha == 0;
@@ -327,7 +321,8 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
 #pragma unroll
     for (int c = 0; c < N; c++) {
       const uint4 four = h ? words[1][c] : words[0][c];
-      const Weighted a(four.x, first), b(four.y, first), d(four.z, first), e(four.w, first);
+      const PremultipliedBytes a(four.x, first), b(four.y, first);
+      const PremultipliedBytes d(four.z, first), e(four.w, first);
 
 #pragma unroll
       for (int t = 0; t < kTilesPerWarp; t++) {
@@ -349,7 +344,8 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
 
 #pragma unroll
         for (int j = 0; j < 2; j++)
-          value[j] = (float)(256 * high[t][2 * i + j] + low[t][2 * i + j]) * centre[i].weighted;
+          value[j] =
+              (float)(256 * high[t][2 * i + j] + low[t][2 * i + j]) * centre[i].weighted_unit;
         const uint32_t halves = split_scaled(value[0], value[1]);
         const uint32_t residuals = pack_half2(value[0], value[1]);
 
@@ -362,13 +358,14 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
   }
 }
 
-/* Weighted where not all is opaque, which the sums tell; begins with the way of the last step. */
+/* By premultiplied pixels if some alpha is below 255, else by plain ones. Which of the two is right
+ * is seen in the sums of either; the one that the step before used is tried first. */
 template <int D, int N>
 __device__ inline void filter_rows_as_needed(const U8Plane &plane, const uint4 (&words)[2][N],
                                              const uint4 *taps, const Centre (&centre)[2],
-                                             bool &weighted, Sums (&sums)[kTilesPerWarp])
+                                             bool &weighted, RowSums (&sums)[kTilesPerWarp])
 {
-  bool other;
+  bool wrong;
 
 #pragma unroll 1
   do {
@@ -376,14 +373,14 @@ __device__ inline void filter_rows_as_needed(const U8Plane &plane, const uint4 (
       filter_weighted_rows<D>(plane, words, taps, centre, sums);
     else
       filter_rows<4, D>(words, taps, centre, sums);
-    other = plane.alpha >= 0 && is_opaque(plane, sums) == weighted;
-    weighted ^= other;
-  } while (other);
+    wrong = plane.alpha >= 0 && is_opaque(plane, sums) == weighted;
+    weighted ^= wrong;
+  } while (wrong);
 }
 
 /* ---- a strip ---- */
 
-/* A warp's tiles and fine rows. */
+/* A warp's first fine column, and its fine rows first .. end - 1. */
 struct Strip {
   int column, first, end;
 
@@ -401,46 +398,47 @@ struct Strip {
   }
 };
 
-/* Sums along columns of a tile: of high and of low parts. */
-struct Fine {
+/* Accumulators of a tile along columns, 16 sums x 8 fine rows: of RowSums.high and of .low. */
+struct FineSums {
   float high[4], low[4];
 };
 
-/* The fine rows that a step completes, which some of the threads have. */
-template <int C, bool Wide> struct Store {
+/* Stores fine rows as they are completed. */
+template <int C, bool Wide> struct FineStore {
   static constexpr int kColumns = 16 / C;
 
   const U8Plane &plane;
   const Strip &strip;
-  const uint32_t lumas; /* see U8Plane */
-  bool whole;           /* all of the warp's columns are wanted */
+  const uint32_t luma_bytes; /* see U8Plane */
+  bool whole;                /* all of the warp's columns are stored */
 
-  __device__ Store(const U8Plane &plane, const Strip &strip, uint32_t lumas)
-      : plane(plane), strip(strip), lumas(lumas)
+  __device__ FineStore(const U8Plane &plane, const Strip &strip, uint32_t luma_bytes)
+      : plane(plane), strip(strip), luma_bytes(luma_bytes)
   {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
 
-  /* Sum i of a half of a tile's. */
-  __device__ static float sum_of(const Fine &fine, int half, int i)
+  /* Fine row `i` (0 or 1) of the thread's sum o = lane / 4 + 8 half. */
+  __device__ static float sum_of(const FineSums &fine, int half, int i)
   {
     return fmaf(fine.low[2 * half + i], 1.0f / 256, fine.high[2 * half + i]);
   }
 
-  /* The fine sample of it; of wide samples both halves make one. */
-  __device__ static float value(const Fine &fine, int half, int i)
+  /* The fine sample; of a wide one, the halves are its lower and upper byte. */
+  __device__ static float value(const FineSums &fine, int half, int i)
   {
     return Wide ? fmaf(sum_of(fine, 1, i), 256.0f, sum_of(fine, 0, i)) : sum_of(fine, half, i);
   }
 
-  template <bool All> __device__ void store(int row, const Fine (&fine)[kTilesPerWarp]) const
+  /* Stores the thread's rows `row` and row + 1, with `All` without checks. */
+  template <bool All> __device__ void store(int row, const FineSums (&fine)[kTilesPerWarp]) const
   {
     const int lane = (int)threadIdx.x % 32, rows = plane.fine_end - plane.fine_first;
 
 #pragma unroll
     for (int half = 0; half < (Wide ? 1 : 2); half++) {
       const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
-      const int channel = stored_channel(lumas, o / kColumns);
+      const int channel = stored_channel(luma_bytes, o / kColumns);
       float *to = plane.fine +
                   (channel * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
                   (x - plane.left);
@@ -463,7 +461,8 @@ template <int C, bool Wide> struct Store {
     }
   }
 
-  __device__ void take(int step, Fine (&fine)[kTilesPerWarp]) const
+  /* Stores the rows that `step` completes, and clears the accumulators that held them. */
+  __device__ void store_completed(int step, FineSums (&fine)[kTilesPerWarp]) const
   {
     const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
     const int done = first_done(decimation, step), rows = 1 << done_log2(decimation);
@@ -477,38 +476,38 @@ template <int C, bool Wide> struct Store {
       store<false>(row, fine);
 #pragma unroll
     for (int t = 0; t < kTilesPerWarp; t++)
-      fine[t] = Fine();
+      fine[t] = FineSums();
   }
 };
 
-/* C bytes a pixel. */
+/* Makes a warp's strip; C is the bytes of a pixel, D is D1 along rows. */
 template <int C, int D, bool Wide, bool Folds, bool Packed = false>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  const uint32_t lumas = Packed ? plane.lumas : 0;
-  const int one = Packed ? kOnePacked : 2 * D * D * D;
+  const uint32_t luma_bytes = Packed ? plane.luma_bytes : 0;
+  const int prefilter_sum = Packed ? kPrefilterSumPacked : 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
   const SourceLoader<C, D, Folds> source(plane, strip.column);
   uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
-  const Store<C, Wide> store(plane, strip, lumas);
-  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), one),
-                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), one)};
-  Fine fine[kTilesPerWarp] = {};
-  bool weighted = false; /* the last step was not opaque */
+  const FineStore<C, Wide> store(plane, strip, luma_bytes);
+  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), prefilter_sum),
+                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), prefilter_sum)};
+  FineSums fine[kTilesPerWarp] = {};
+  bool weighted = false; /* whether the last step used premultiplied pixels */
 
-  /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
-   * are made while that goes on: so there is one copy of the instructions that load. */
+  /* Strips start at multiples of four rows. The first iteration only loads, and stages the taps
+   * meanwhile: the code that loads exists once. */
   const int first = strip.first >> done_log2(decimation);
 
 #pragma unroll 1
   for (int step = first - 1; first_done(decimation, step) < strip.end; step++) {
-    Sums sums[kTilesPerWarp];
+    RowSums sums[kTilesPerWarp];
 
     if (step >= first) {
-      source.complete(step, lumas, words);
+      source.complete(step, luma_bytes, words);
       if constexpr (C == 4 && !Wide && !Packed)
         filter_rows_as_needed<D>(plane, words, &shared.rows[0][lane], centre, weighted, sums);
       else
@@ -517,7 +516,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
     if (step < first) {
-      share_taps<C, D, Wide>(job, plane, lumas, shared);
+      stage_taps<C, D, Wide>(job, plane, luma_bytes, shared);
       if (!own)
         return;
     } else {
@@ -528,7 +527,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
         mma_f32(fine[t].high, sums[t].high, taps.x, taps.y);
         mma_f32(fine[t].low, sums[t].low, taps.x, taps.y);
       }
-      store.take(step, fine);
+      store.store_completed(step, fine);
     }
   }
 }
@@ -591,7 +590,7 @@ bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
   void (*const kernel)(U8Job) =
       job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
-  if (!set_shared_memory_share(kernel, status))
+  if (!set_shared_memory_carveout(kernel, status))
     return false;
   return launch_first(kernel, job, plan.decimate_ctas, kThreads, stream, "decimating for a blur",
                       status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How a warp that decimates loads the source: 16 bytes a thread, of 8 rows at once, as the products
- * of matrices want them.
+ * Loads of a warp of the decimation: each thread loads 16 bytes of a row, four threads a chunk of
+ * 64 bytes, eight rows at a time: the right matrices of the products along rows.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 namespace cf::pyramid
 {
 
-/* A row of the source, or that of the constant border. */
+/* Row `y` of the source, as the border extends it. */
 struct SourceRow {
-  const uint8_t *first;
-  bool border;
+  const uint8_t *first; /* pixel of the row */
+  bool border;          /* all of it is the constant border */
 
   __device__ SourceRow(const U8Plane &plane, int y)
   {
@@ -37,7 +37,8 @@ template <int C> __device__ inline uint32_t load_pixel(const U8Plane &plane, con
   return value;
 }
 
-/* 16 bytes of pixels inside and outside. Apart, so that there is one copy of it. */
+/* The 16 bytes of pixels from `x` on, each as the border extends the row. Not inlined: one copy of
+ * the code. */
 template <int C>
 __device__ __noinline__ uint4 gather_pixels(const U8Plane &plane, const uint8_t *row, int x)
 {
@@ -55,8 +56,8 @@ __device__ __noinline__ uint4 gather_pixels(const U8Plane &plane, const uint8_t 
   return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-/* Whether all that fine samples read is at most as far outside as the picture is large, so that
- * folding once is enough. */
+/* Whether all samples that are read lie at most one picture size outside, so that a border mode
+ * maps them into the picture by one reflection or shift. */
 __device__ inline bool folds_once(const U8Axis &axis)
 {
   const int first = axis.decimation * axis.stored_first + axis.prefilter_first;
@@ -66,19 +67,19 @@ __device__ inline bool folds_once(const U8Axis &axis)
   return first > -axis.size && end < 2 * axis.size;
 }
 
-/* The bytes of two tiles in one row for a thread, 16 of each chunk. With `Folds` what is outside is
- * elsewhere in the picture: then kernels are others, since warps wait for instructions too. */
+/* Loads a thread's bytes of the warp's tiles, 16 of each chunk. `Folds` is U8LaunchPlan.folds;
+ * kernels without it have less code to fetch. */
 template <int C, int D, bool Folds> struct SourceLoader {
   typedef DecimateTile<C, D> Tile;
   static constexpr int kChunks = Tile::kChunks + (kTilesPerWarp - 1) * Tile::kShift;
   static constexpr int kPixels = 16 / C;
 
   const U8Plane &plane;
-  int x;                                /* first pixel of the thread in the first chunk */
+  int x;                                /* the thread's first pixel in the first chunk */
   int end;                              /* pixels from here on are not needed */
-  bool inside;                          /* all chunks of the warp are */
-  bool simple;                          /* what is outside can be made of 16 bytes inside */
-  uint32_t folded[Folds ? kChunks : 1]; /* byte of a row that stands for the pixels */
+  bool inside;                          /* all of the warp's pixels lie in the row */
+  bool vector_loads;                    /* any 16 bytes can be made of 16 aligned bytes of a row */
+  uint32_t folded[Folds ? kChunks : 1]; /* of each chunk, the offset in a row of these */
 
   __device__ SourceLoader(const U8Plane &plane, int column) : plane(plane)
   {
@@ -87,8 +88,8 @@ template <int C, int D, bool Folds> struct SourceLoader {
     x = left + (int)threadIdx.x % 4 * kPixels;
     end = D * (plane.left + plane.fine_pitch) + Tile::kTaps;
     inside = left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
-    simple = plane.source_vector && plane.width % kPixels == 0 &&
-             (!Folds || (folds_once(plane.x) && folds_once(plane.y)));
+    vector_loads = plane.source_vector && plane.width % kPixels == 0 &&
+                   (!Folds || (folds_once(plane.x) && folds_once(plane.y)));
     if constexpr (Folds) {
 #pragma unroll
       for (int c = 0; c < kChunks; c++)
@@ -101,14 +102,14 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return x + chunk * Tile::kPixels;
   }
 
-  /* Byte in a row where 16 can be loaded. */
+  /* The offset of the 16 bytes of a row that are nearest to pixel x0. */
   __device__ uint32_t nearest(int x0) const
   {
     return C * (uint32_t)min(max(x0, 0), plane.width - kPixels);
   }
 
-  /* The pixels that, in another order, are those from x0 on; with the border reflect-101 one of
-   * them and all but one of those that the next thread loads. */
+  /* The first of the kPixels pixels inside that the pixels from x0 on repeat, in some order. With
+   * reflect-101 one of those comes from the neighbouring thread: see reflect_101(). */
   __device__ int fold_columns(int x0) const
   {
     const int width = plane.width;
@@ -133,7 +134,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return y < 0 ? -y - edge : y < height ? y : 2 * height - 2 + edge - y;
   }
 
-  __device__ static uint4 all(uint32_t word)
+  __device__ static uint4 splat(uint32_t word)
   {
     return make_uint4(word, word, word, word);
   }
@@ -143,12 +144,13 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
   }
 
-  /* With packed 4:2:2 the nearest luma in the place of the farther one. */
-  __device__ static uint32_t edge_of(uint32_t pixel, bool left, uint32_t lumas)
+  /* A word of copies of the edge pixel, the first (`left`) or last of `pixel`. Of packed 4:2:2,
+   * both lumas are copies of the one nearer to the edge. */
+  __device__ static uint32_t edge_of(uint32_t pixel, bool left, uint32_t luma_bytes)
   {
-    const uint32_t select = lumas == 5 ? (left ? 0x3010 : 0x3212) : left ? 0x1210 : 0x3230;
+    const uint32_t select = luma_bytes == 5 ? (left ? 0x3010 : 0x3212) : left ? 0x1210 : 0x3230;
 
-    return lumas ? __byte_perm(pixel, 0, select) : repeat(pixel);
+    return luma_bytes ? __byte_perm(pixel, 0, select) : repeat(pixel);
   }
 
   __device__ static uint32_t reverse(uint32_t word)
@@ -161,7 +163,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return make_uint4(reverse(word.w), reverse(word.z), reverse(word.y), reverse(word.x));
   }
 
-  /* All but the first pixel of eight words' first half, and the next. */
+  /* The pixels of `word` but the first, then the first of `next`. */
   __device__ static uint4 skip_pixel(const uint4 &word, uint32_t next)
   {
     constexpr uint32_t kSelect = C == 1 ? 0x4321 : C == 2 ? 0x5432 : 0x7654;
@@ -170,7 +172,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
                       __byte_perm(word.z, word.w, kSelect), __byte_perm(word.w, next, kSelect));
   }
 
-  /* The last pixel of `before`, and all but the last of the words. */
+  /* The last pixel of `before`, then those of `word` but the last. */
   __device__ static uint4 insert_pixel(uint32_t before, const uint4 &word)
   {
     constexpr uint32_t kSelect = C == 1 ? 0x6543 : C == 2 ? 0x5432 : 0x3210;
@@ -184,13 +186,13 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return 16 * step + plane.y.prefilter_first + (int)threadIdx.x % 32 / 4;
   }
 
-  /* Rows g and g + 8 of a step. What lies outside is loaded from the place inside that stands for
-   * it: all warps run the same instructions, so none waits for those that only borders need. */
+  /* Starts the loads of rows g and g + 8 of a step, g = lane / 4. Outside the picture the pixels
+   * inside are loaded of which complete() makes the border: all warps run the same code. */
   __device__ void fetch(int step, uint4 (&to)[2][kChunks]) const
   {
     const int y = row_of(step);
 
-    if (!simple) {
+    if (!vector_loads) {
       Words words;
 
       load_any(y, words);
@@ -215,21 +217,19 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  /* Makes what lies outside of what was loaded. Apart, since it waits for that. `lumas`: see
-   * U8Plane.
-   */
-  __device__ void complete(int step, uint32_t lumas, uint4 (&to)[2][kChunks]) const
+  /* Waits for what fetch() loads, and makes the border of it. `luma_bytes`: see U8Plane. */
+  __device__ void complete(int step, uint32_t luma_bytes, uint4 (&to)[2][kChunks]) const
   {
     const int y = row_of(step);
 
-    if (!simple)
+    if (!vector_loads)
       return;
     if (!inside) {
       if (Folds && plane.x.border == CF_BORDER_REFLECT_101) {
-        mirror_at_pixels(to[0]);
-        mirror_at_pixels(to[1]);
+        reflect_101(to[0]);
+        reflect_101(to[1]);
       } else {
-        make_outside(lumas, to);
+        extend_columns(luma_bytes, to);
       }
     }
     if (plane.y.border == CF_BORDER_CONSTANT) {
@@ -241,7 +241,8 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  __device__ void make_outside(uint32_t lumas, uint4 (&to)[2][kChunks]) const
+  /* The border along rows, but for reflect-101. */
+  __device__ void extend_columns(uint32_t luma_bytes, uint4 (&to)[2][kChunks]) const
   {
     const bool constant = plane.x.border == CF_BORDER_CONSTANT;
     const uint32_t mask = constant ? 0 : 0xffffffff, border = constant ? plane.border : 0;
@@ -255,7 +256,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
       for (int h = 0; h < 2; h++) {
         if (!Folds) {
           const uint32_t pixel = x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32;
-          const uint32_t edge = (edge_of(pixel, x0 < 0, lumas) & mask) | border;
+          const uint32_t edge = (edge_of(pixel, x0 < 0, luma_bytes) & mask) | border;
 
           to[h][c].x = outside ? edge : to[h][c].x;
           to[h][c].y = outside ? edge : to[h][c].y;
@@ -268,12 +269,13 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  /* What the next thread loaded are the pixels nearer to the picture. */
-  __device__ void mirror_at_pixels(uint4 (&to)[kChunks]) const
+  /* The border reflect-101 along rows: the reflection is shifted by one pixel against the 16 bytes
+   * that fold_columns() chose, and the missing pixel is in the next thread's. */
+  __device__ void reflect_101(uint4 (&to)[kChunks]) const
   {
 #pragma unroll
     for (int c = 0; c < kChunks; c++) {
-      const uint4 next = of_next_thread(to[c], to[min(c + 1, kChunks - 1)]);
+      const uint4 next = shuffle_from_next(to[c], to[min(c + 1, kChunks - 1)]);
       const int x0 = x_of(c);
 
       if (x0 < 0)
@@ -283,8 +285,9 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  /* The next of four threads has `own` of it, the last of them the first one's `following`. */
-  __device__ static uint4 of_next_thread(const uint4 &own, const uint4 &following)
+  /* `own` of the next of the four threads of a row; the last thread gets the first one's
+   * `following`. */
+  __device__ static uint4 shuffle_from_next(const uint4 &own, const uint4 &following)
   {
     const int lane = (int)threadIdx.x % 32, from = (lane & ~3) | ((lane + 1) & 3);
     const uint4 give = lane % 4 == 0 ? following : own;
@@ -298,15 +301,15 @@ template <int C, int D, bool Folds> struct SourceLoader {
   {
 #pragma unroll
     for (int c = 0; c < kChunks; c++)
-      to[c] = all(plane.border);
+      to[c] = splat(plane.border);
   }
 
   struct Words {
     uint4 row[2][kChunks];
   };
 
-  /* Where a picture is smaller than what fine samples read outside, or rows do not start and end
-   * with 16 bytes. A function of its own: inlined, it stands between what all frames run. */
+  /* Two rows with any alignment, and any distance outside the picture. Not inlined, to keep it out
+   * of the code path of most frames. */
   __device__ __noinline__ void load_any(int y, Words &words) const
   {
     uint4(&to)[2][kChunks] = words.row;
@@ -324,7 +327,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
         else if (x0 < end)
           to[h][c] = gather_pixels<C>(plane, row.first, x0);
         else
-          to[h][c] = all(0);
+          to[h][c] = splat(0);
       }
       if (row.border)
         fill_border(to[h]);

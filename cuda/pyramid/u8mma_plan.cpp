@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The u8mma pyramid on the host: describes planes and axes, divides them among CTAs, launches.
+ */
 #include "cuda/pyramid/u8mma.h"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/int_math.cuh"
@@ -15,23 +18,23 @@ namespace cf::pyramid
 namespace
 {
 
-/* Rows that a step of decimation loads together. Those without a share in a row that is wanted must
- * still be the picture's own: whether they are opaque decides how the others are rounded. */
+/* Source rows of a step of the decimation. Whether all of them are opaque decides how each is
+ * rounded, so a band must be able to read also those that no tap of its fine rows reaches. */
 constexpr int kStepRows = 16;
 
 /* ---- describing the planes ---- */
 
-void describe_steps(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
+void describe_u8_axis(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
   describe_axis(to, axis, border);
   to->decimation = axis->factors.decimation;
   to->factor_log2 = ilogb(axis->factor);
-  to->cell = 1.0f / (float)axis->factor;
+  to->inverse_factor = 1.0f / (float)axis->factor;
   to->prefilter_count = axis->prefilter_count;
   to->halo = to->halo < 0 ? -1 : to->halo + kStepRows;
 }
 
-void place_taps(U8Taps *to, const CfPyramidAxis *axis)
+void set_taps(U8Taps *to, const CfPyramidAxis *axis)
 {
   for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
     const uint16_t half = half_bits(axis->low[i]);
@@ -40,8 +43,8 @@ void place_taps(U8Taps *to, const CfPyramidAxis *axis)
   }
 }
 
-/* 16 outputs of the coarse filter read 16 D2 samples and the other taps; along columns, where they
- * may start with an odd sample, it is no more outputs than a stack of upsampled tiles needs. */
+/* Sets the chunks of 16 samples that a product's outputs read: 16 outputs along rows; along columns
+ * those that a stack of tiles needs, which may start at an odd sample. */
 void describe_products(U8Plane *plane)
 {
   U8Axis *x = &plane->x, *y = &plane->y;
@@ -52,18 +55,18 @@ void describe_products(U8Plane *plane)
   y->chunks = div_up(1 + (needed - 1) * y->decimation2 + y->taps_count, 16);
 }
 
-/* What its taps add up to as bytes. */
-float prefilter_one(const CfPyramidAxis *axis)
+/* The sum of the prefilter's taps as bytes. */
+float prefilter_sum(const CfPyramidAxis *axis)
 {
   return 2.0f * powf((float)axis->factors.decimation, 3.0f);
 }
 
-void place_prefilter(U8Job *job, const CfPyramidAxis *axis)
+void set_prefilter(U8Job *job, const CfPyramidAxis *axis)
 {
   const int decimation = axis->factors.decimation;
 
   for (int i = 0; i < axis->prefilter_count; i++)
-    job->prefilter[decimation == 8][i] = (uint8_t)lrint(axis->prefilter[i] * prefilter_one(axis));
+    job->prefilter[decimation == 8][i] = (uint8_t)lrint(axis->prefilter[i] * prefilter_sum(axis));
 }
 
 void describe_samples(U8Plane *plane, const CfVideo *video, int p, const CfFirPlane *filter)
@@ -81,7 +84,7 @@ void describe_samples(U8Plane *plane, const CfVideo *video, int p, const CfFirPl
     plane->transparent |= (uint32_t)filter->channel[c].centre << 8 * c;
 }
 
-/* With `fine_columns` D1 is the least along rows. */
+/* Describes plane `p` of a job. With `fine_columns`, D1 along rows is kU8LeastDecimation. */
 bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
                    const double sigma[2], bool fine_columns, CfStatus *status)
 {
@@ -92,7 +95,7 @@ bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pla
   U8Plane *plane = &job->plane[p];
   CfPyramidAxis x = {}, y = {};
 
-  factors[0].boxes = factors[1].boxes = true; /* which are good enough where D is, for 10 bits */
+  factors[0].boxes = factors[1].boxes = true; /* also of 10 bits: see kU8LeastSigma */
   if (fine_columns) {
     factors[0].thinning *= factors[0].decimation / kU8LeastDecimation;
     factors[0].decimation = kU8LeastDecimation;
@@ -102,19 +105,19 @@ bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pla
       cf_pyramid_axis(&x, sigma[0], plane->width, plan->border, &factors[0], status) &&
       cf_pyramid_axis(&y, sigma[1], plane->height, plan->border, &factors[1], status);
   if (good) {
-    describe_steps(&plane->x, &x, plan->border);
-    describe_steps(&plane->y, &y, plan->border);
-    place_prefilter(job, &x);
-    place_prefilter(job, &y);
-    place_taps(&job->taps[p][0], &x);
-    place_taps(&job->taps[p][1], &y);
-    /* Fine columns start where 16 bytes of the source do; coarse ones end with the last tile that
-     * is upsampled, which reads 8 at a time. */
+    describe_u8_axis(&plane->x, &x, plan->border);
+    describe_u8_axis(&plane->y, &y, plan->border);
+    set_prefilter(job, &x);
+    set_prefilter(job, &y);
+    set_taps(&job->taps[p][0], &x);
+    set_taps(&job->taps[p][1], &y);
+    /* Fine columns start where 16 aligned bytes of the source do. Coarse columns extend to the last
+     * tile that is upsampled, which reads 8 at a time. */
     plane->left = plane->x.stored_first & ~3;
     plane->fine_pitch = round_up(plane->x.stored_end - plane->left, 4);
     plane->columns = round_up(round_up(plane->width, kUpsampleColumns) / plane->x.factor + 8, 8);
     plane->fine_scale =
-        256.0f / (prefilter_one(&x) * prefilter_one(&y) * (float)(1 << plane->shift));
+        256.0f / (prefilter_sum(&x) * prefilter_sum(&y) * (float)(1 << plane->shift));
     describe_products(plane);
   }
   cf_pyramid_axis_free(&x);
@@ -127,8 +130,8 @@ bool folds(int border)
   return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
 }
 
-/* Makes a job of packed 4:2:2 of planes 0 and 1, as they were described, U being the latter.
- * Returns whether it can be done: then fine and coarse samples of both lie at the same places. */
+/* Makes a job of packed 4:2:2 from planes 0 (Y) and 1 (U) as describe_blur() left them. False if
+ * that is not possible: fine and coarse samples of both must lie at the same places. */
 bool describe_packed(U8Job *job, int border)
 {
   U8Plane *luma = &job->plane[0], *chroma = &job->plane[1], *both = &job->plane[2];
@@ -151,7 +154,7 @@ bool describe_packed(U8Job *job, int border)
     plane->columns = both->columns;
     describe_products(plane);
   }
-  /* The coarse filter's CTAs divide rows by D. */
+  /* The coarse filter divides rows among CTAs by D, which is luma's for both. */
   chroma->x.factor = luma->x.factor;
   chroma->x.factor_log2 = luma->x.factor_log2;
   job->planes = 3;
@@ -163,6 +166,7 @@ bool describe_packed(U8Job *job, int border)
 
 /* ---- a job's geometry ---- */
 
+/* Sets pointers and rows of all planes. */
 void place_job(U8Job *work, const CfVideo *video, const CfJob *job)
 {
   for (int i = 0; i < work->planes; i++) {
@@ -179,8 +183,8 @@ void place_job(U8Job *work, const CfVideo *video, const CfJob *job)
   }
 }
 
-/* Where the intermediate samples lie; with a NULL base only counts their bytes. Behind `coarse_x`
- * there is `fine`, since upsampling reads a few columns more. */
+/* Places the scratch arrays from `base` on, and returns their bytes; NULL only counts these. `fine`
+ * follows `coarse_x`, since upsampling reads a few columns beyond the end of `coarse_x`. */
 size_t place_memory(U8Job *job, uint8_t *base)
 {
   size_t used = 0;
@@ -223,7 +227,7 @@ double work_of(const U8Plane *plane)
   return (double)plane->width * plane->channels * (plane->end - plane->first);
 }
 
-/* Shares the CTAs of a device between the planes, whose rows are known. */
+/* Divides the planes, whose rows are set, among the CTAs of each grid. */
 U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 {
   const int decimate_ctas = device->info.multiprocessors * kU8DecimateCtasPerSm;
@@ -253,8 +257,8 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
     if (is_picture) {
       plan.decimate_ctas += across * div_up(fine, plane->strip);
       plan.upsample_ctas += upsample_ctas_across(plane) * stacks;
-      job->upsample_shares = job->packed && 2 * plan.upsample_ctas <= upsample_slots;
-      plan.upsample_ctas <<= job->upsample_shares;
+      job->stack_split_log2 = job->packed && 2 * plan.upsample_ctas <= upsample_slots;
+      plan.upsample_ctas <<= job->stack_split_log2;
     }
     if (!job->packed || p < 2)
       plan.coarse_filter_ctas += segments_of_rows(*plane) * plane->row_pairs / 4 * plane->channels;
@@ -266,7 +270,7 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 
 /* ---- the calls ---- */
 
-bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
+bool u8_supports(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
@@ -291,7 +295,7 @@ bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPara
   const bool pays = format->plane[0].channels == 4 ? params->sigma > kU8LargestTapsSigmaPixels
                                                    : params->sigma >= least;
 
-  return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
+  return (pays || fp32_pays(video, device, params)) && u8_supports(video, device, params);
 }
 
 bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *params,
@@ -355,8 +359,8 @@ bool u8_run_packed(U8Blur *blur, const CfVideo *video, CfFormat packed, CfDevice
   if (!picture->source_vector || !picture->destination_vector)
     return true;
   *done = true;
-  picture->lumas = cf_format_info(packed)->plane[0].role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
-  const uint32_t mask = picture->lumas == 0x5 ? 0x00ff00ff : 0xff00ff00;
+  picture->luma_bytes = cf_format_info(packed)->plane[0].role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
+  const uint32_t mask = picture->luma_bytes == 0x5 ? 0x00ff00ff : 0xff00ff00;
   picture->border = (work->plane[0].border & mask) | (work->plane[1].border & ~mask);
   return run_placed(work, device, job->stream, status);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The taps of the coarse filter as left matrices of products: 16 outputs, D2 samples
- * apart, by 16 samples a product. Samples and taps are a half and what it leaves; of the four
- * products of these the smallest is left out, so sums are as good as in single precision.
+ * The taps of the coarse filter as left matrices of products: 16 outputs, D2 samples apart, by 16
+ * samples. Samples and taps are split into an fp16 number and its fp16 residual. Of the four
+ * products of these that of the residuals is left out; sums are as accurate as in single precision.
  */
 #pragma once
 
@@ -11,13 +11,14 @@
 namespace cf::pyramid
 {
 
-/* Zeros before the taps; after them there are 16 more. */
+/* Zeros before the taps in shared memory; after them there are 16 more. */
 __host__ __device__ constexpr int zeros_before_taps(int decimation2)
 {
   return 16 * decimation2 + 4;
 }
 
-/* Pair i is of taps i - zeros_before_taps() and the next. */
+/* Word i is the pair of taps i - zeros_before_taps() and the next one: pairs overlap, so that a
+ * matrix may begin with any tap. */
 struct SharedTaps {
   static constexpr int kPairs = 2 * zeros_before_taps(kU8MaxDecimation2) + kU8MaxTaps + 16;
 
@@ -29,9 +30,10 @@ __device__ inline uint32_t tap_of(const U8Taps &taps, int count, int i)
   return i >= 0 && i < count ? taps.tap[min(i, count - 1 - i)] : 0;
 }
 
-/* A barrier must follow. Apart, where the compiler cannot know that the taps are constants of the
- * kernel: these are read for one thread after the other when each asks for another one. */
-static __device__ __noinline__ void share_taps(const U8Axis &axis, const U8Taps &taps,
+/* Copies the taps to shared memory; a barrier must follow. Not inlined, so that the compiler does
+ * not see that the taps are kernel parameters: lanes that read different addresses of the constant
+ * bank are served one after the other. */
+static __device__ __noinline__ void stage_taps(const U8Axis &axis, const U8Taps &taps,
                                                uint32_t *half, uint32_t *residual)
 {
   const int before = zeros_before_taps(axis.decimation2);
@@ -45,9 +47,9 @@ static __device__ __noinline__ void share_taps(const U8Axis &axis, const U8Taps 
   }
 }
 
-/* The taps of a product for samples from 16 `chunk` - `skipped` on, of which the first is number 0
- * of the first output. A thread has `Run` samples next to each other, of whose order in the product
- * only that the taps have the same matters. */
+/* The taps of one product, for the 16 samples from number 16 chunk - skipped on, counted from the
+ * one that the first tap of the first output reads. A thread has runs of `Run` consecutive samples:
+ * any order of samples will do, if taps have the same. */
 template <int Run> struct TapMatrix {
   uint32_t half[4], residual[4];
 
@@ -66,7 +68,7 @@ template <int Run> struct TapMatrix {
     }
   }
 
-  /* Adds 16 samples' share. Of each a thread has fp16 numbers in x and their residuals in y. */
+  /* Adds the product with 16 samples: b0 and b1 are a thread's pairs, fp16 in x, residuals in y. */
   __device__ void multiply(float (&sum)[4], const uint2 &b0, const uint2 &b1) const
   {
     mma_f32(sum, half, b0.x, b1.x);
@@ -75,13 +77,12 @@ template <int Run> struct TapMatrix {
   }
 };
 
-/* Two numbers as fp16 numbers and their residuals. */
+/* A pair of numbers as fp16 in x, and as the fp16 residuals in y. */
 __device__ inline uint2 split_half2(float low, float high)
 {
   const uint32_t pair = pack_half2(low, high);
-  __half2 halves;
+  const __half2 halves = as_half2(pair);
 
-  memcpy(&halves, &pair, sizeof halves);
   return make_uint2(pair, pack_half2(low - __low2float(halves), high - __high2float(halves)));
 }
 

@@ -3,14 +3,14 @@
  * Last launch of the u8mma pyramid: the coarse filter along columns, then the cubic B-spline along
  * rows and along columns, each as products of fp16 matrices.
  *
- * A CTA makes the coarse samples that 128 or 256 columns and some tiles of 16 rows below each
- * other read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these
- * CTAs reads them, so they stay in shared memory. A warp then enlarges 32 columns at a time:
- * weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the
- * threads hold the results in the order that the last product wants, weights (16 rows x 8 coarse
- * rows) by these. Coarse samples and weights are a half and what it leaves, so with sums in single
- * precision only the results along rows are rounded to fp16; with alpha they are split too, since
- * then colours are quotients.
+ * A CTA makes 128 or 256 result columns of a stack of tiles of 16 rows. It first filters the coarse
+ * samples that these read: taps (16 coarse rows x 16 fine rows) by fine samples (16 x 8 columns).
+ * No other CTA reads the results, so they stay in shared memory. A warp then upsamples 32 columns
+ * at a time: weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse rows). These
+ * results, as the threads hold them, are the right matrices of the last product: weights (16 rows x
+ * 8 coarse rows) by results (8 x 8 columns). Coarse samples and weights are fp16 numbers with
+ * residuals and sums are fp32, so that only the results along rows are rounded to fp16. With alpha
+ * they have residuals too, since colours are then divided by alpha.
  */
 #include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_upsample_rows.cuh"
@@ -21,34 +21,33 @@ namespace cf::pyramid
 namespace
 {
 
-/* What is added before rounding. The little more than nothing turns exact halves up in spite of
- * rounding errors: regular patterns have many. */
-constexpr float kLittle = 1.0f / 2048;
+/* Added before rounding: above the rounding errors of the sums, so that exact ties, of which
+ * regular patterns have many, are always rounded up. */
+constexpr float kTieBias = 1.0f / 2048;
 
-/* In 1024 to 2048 fp16 numbers are whole numbers, with codes of 10 bits and less as low bits. */
-constexpr float kWhole = 1024.0f;
+/* fp16 numbers from 1024 to 2048 are integers; their low bits are the code in 1024 + code. */
+constexpr float kIntegerBase = 1024.0f;
 
-constexpr int kMostBases = kU8MaxDecimation * kU8MaxDecimation2 / 8;
+constexpr int kMostTilesOfRowPair = kU8MaxDecimation * kU8MaxDecimation2 / 8;
 
 /* ---- columns ---- */
 
-/* The tiles that begin with the same two coarse rows. */
-__device__ inline int tiles_of_base(const U8Axis &axis)
+/* The number of tiles whose coarse rows begin with the same pair. */
+__device__ inline int tiles_of_row_pair(const U8Axis &axis)
 {
   return max(axis.factor >> 3, 1);
 }
 
-/* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
- * number of the tile within them; fp16 numbers of rows g and g + 8, and their residuals. */
+/* [tile modulo tiles_of_row_pair()][lane]: the weights along columns of a tile whose coarse rows
+ * begin with the stack's first; fp16 numbers of rows g and g + 8, then their residuals. */
 struct SharedWeights {
-  uint4 tile[kMostBases][32];
+  uint4 tile[kMostTilesOfRowPair][32];
 };
 
-/* Where sums begin, so that they round to codes: they are of what differs from the middle of all
- * codes, since fp16 is the more accurate the smaller the numbers; of alpha that weights, from
- * opaque, whose weight is then exact. */
+/* Initial values of sums: the channel's centre (code_centre()) plus kIntegerBase and kTieBias, so
+ * that converting to fp16 rounds to a code. */
 struct Starts {
-  float4 colour, last; /* four times the same */
+  float4 colour, last; /* of channels 0 .. 2, and of the last; four equal numbers each */
 };
 
 template <int C> struct Shared {
@@ -56,44 +55,46 @@ template <int C> struct Shared {
   SharedCoarse<C> coarse;
   SharedWeights weights;
 
-  /* Twice the same, for even and odd lanes: else the compiler knows that all lanes have the same
-   * numbers, and moves these into the registers of each product anew. */
+  /* Two equal copies, for even and odd lanes. Of a single one the compiler would know that it is
+   * uniform, and copy it from uniform registers before each product. */
   Starts starts[2];
 };
 
-__device__ inline void share_starts(const U8Plane &plane, Starts (&shared)[2])
+__device__ inline void stage_starts(const U8Plane &plane, Starts (&shared)[2])
 {
-  const float middle = kWhole + kLittle + (plane.sample_bytes == 2 ? 512.0f : 128.0f);
-  const float last = plane.alpha < 0 ? middle : kWhole + kLittle + 255.0f;
+  const float colour = kIntegerBase + kTieBias + (plane.sample_bytes == 2 ? 512.0f : 128.0f);
+  const float last = plane.alpha < 0 ? colour : kIntegerBase + kTieBias + 255.0f;
 
   if (threadIdx.x < 2)
-    shared[threadIdx.x] = {{middle, middle, middle, middle}, {last, last, last, last}};
+    shared[threadIdx.x] = {{colour, colour, colour, colour}, {last, last, last, last}};
 }
 
-__device__ inline void share_weights(const U8Plane &plane, SharedWeights &shared)
+__device__ inline void stage_weights(const U8Plane &plane, SharedWeights &shared)
 {
-  const int lane = (int)threadIdx.x % 32, bases = tiles_of_base(plane.y);
+  const int lane = (int)threadIdx.x % 32, count = tiles_of_row_pair(plane.y);
 
 #pragma unroll 1
-  for (int i = (int)threadIdx.x / 32; i < bases; i += kWarps) {
-    const uint2 above = weigh(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
-    const uint2 below = weigh(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
+  for (int i = (int)threadIdx.x / 32; i < count; i += kWarps) {
+    const uint2 above = spline_pair(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
+    const uint2 below = spline_pair(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
 
     shared.tile[i][lane] = make_uint4(above.x, below.x, above.y, below.y);
   }
 }
 
-/* A tile's weights: its eight coarse rows begin an even number below the stack's, so that they are
- * in the threads of these, in another order. */
-struct AcrossColumns {
+/* The weights along columns of a tile. Its 8 coarse rows start an even number of rows below the
+ * stack's first. A thread's right matrices hold the stack's coarse rows 2 (lane % 4) and the next
+ * (first), and those 8 rows below; the tile's rows are one of the two for each thread, and its
+ * weights are permuted accordingly. */
+struct ColumnWeights {
   uint32_t weights[4];
-  bool first; /* of the two coarse rows that a thread has in two places */
+  bool first; /* the thread's coarse rows of this tile are the first of its two pairs */
 
-  __device__ AcrossColumns(const U8Plane &plane, const SharedWeights &shared, int tile)
+  __device__ ColumnWeights(const U8Plane &plane, const SharedWeights &shared, int tile)
   {
     const int lane = (int)threadIdx.x % 32, log2 = plane.y.factor_log2;
-    const int shift = 2 * tile >> (log2 - 2), base = tile & (tiles_of_base(plane.y) - 1);
-    const uint4 four = shared.tile[base][lane / 4 * 4 + ((lane - shift) & 3)];
+    const int shift = 2 * tile >> (log2 - 2), index = tile & (tiles_of_row_pair(plane.y) - 1);
+    const uint4 four = shared.tile[index][lane / 4 * 4 + ((lane - shift) & 3)];
 
     weights[0] = four.x;
     weights[1] = four.y;
@@ -103,36 +104,39 @@ struct AcrossColumns {
   }
 };
 
-/* 16 rows x 8 columns, and `start`. */
-template <bool Exact>
-__device__ inline void expand_columns(const AcrossColumns &across, const Middle &middle, int i,
-                                      const float4 &start, float (&sum)[4])
+/* The last product: 16 rows x 8 columns, half `i` of a part's columns; plus `start`. */
+template <bool WithResiduals>
+__device__ inline void expand_columns(const ColumnWeights &across, const ExpandedRows &expanded,
+                                      int i, const float4 &start, float (&sum)[4])
 {
-  const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
+  const uint32_t half = across.first ? expanded.half[i][0] : expanded.half[i][1];
 
   mma_f32(sum, across.weights, half, half, start);
-  if (Exact)
-    mma_f32_k8(sum, across.weights, across.first ? middle.residual[i][0] : middle.residual[i][1]);
+  if (WithResiduals)
+    mma_f32_k8(sum, across.weights,
+               across.first ? expanded.residual[i][0] : expanded.residual[i][1]);
 }
 
-/* Four sums, to which kWhole was added, as codes; `order`: where they are in the word. */
+/* The codes of four sums that include kIntegerBase, as bytes. `order` is a byte permutation of the
+ * fp16 pairs (a, b) and (c, d). */
 __device__ inline uint32_t to_bytes(float a, float b, float c, float d, uint32_t order)
 {
   return __byte_perm(pack_half2(a, b), pack_half2(c, d), order);
 }
 
-/* Two such sums as samples of 10 bits. Clamped, for below 1024 there are halves. */
+/* Two such sums as 10-bit samples. Below 1024 fp16 has fractions, so they are clamped. */
 __device__ inline uint32_t to_wide_samples(float a, float b, int shift)
 {
   const __half2 least = __half2half2(__ushort_as_half(0x6400));
   const __half2 most = __half2half2(__ushort_as_half(0x67ff));
-  const __half2 whole = __hmin2(__hmax2(as_half2(pack_half2(a, b)), least), most);
+  const __half2 clamped = __hmin2(__hmax2(as_half2(pack_half2(a, b)), least), most);
 
-  return (as_bits(whole) & 0x03ff03ff) << shift;
+  return (as_bits(clamped) & 0x03ff03ff) << shift;
 }
 
-/* A pixel's sums, of which alpha, the last, weights the colours, as codes. Rounded in fp32, since
- * what becomes of a colour and its alpha must be what becomes of them elsewhere; ties go up. */
+/* The codes of a pixel from centred sums of premultiplied colours and, last, alpha. Rounded in
+ * fp32, not fp16: equal colours and alphas must give equal codes wherever they occur. Ties go up.
+ */
 __device__ inline uint32_t unpremultiply_pixel(const float (&sum)[4], uint32_t order)
 {
   constexpr float kTie = 1.0f / 16384, kInteger = 1.5f * (1 << 23);
@@ -162,15 +166,15 @@ template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t 
   }
 }
 
-/* Where a thread's bytes of the tiles of a stack go, C a pixel: those of its first column, which is
- * number `own` of the warp's. */
-template <int C> struct Place {
+/* Stores a thread's pixels of C bytes, tile by tile down a stack. They start at column `own` of the
+ * warp's. */
+template <int C> struct TileStore {
   const U8Plane &plane;
   const int x;
-  const bool whole; /* all of the warp's columns, and words can be stored at once */
-  uint8_t *to;      /* in row g of the next tile */
+  const bool whole; /* all of the warp's columns lie in the plane, and vectors are aligned */
+  uint8_t *to;      /* the thread's first byte in row g of the next tile */
 
-  __device__ Place(const U8Plane &plane, int left, int tile, int own)
+  __device__ TileStore(const U8Plane &plane, int left, int tile, int own)
       : plane(plane), x(left + own),
         whole(plane.destination_vector && left + kUpsampleColumns <= plane.width),
         to(plane.destination + row_of(tile) * plane.destination_stride + (ptrdiff_t)x * C)
@@ -182,7 +186,7 @@ template <int C> struct Place {
     return 16 * tile + (int)threadIdx.x % 32 / 4;
   }
 
-  /* Of rows g and g + 8 of the tile. */
+  /* Stores rows g and g + 8 of a tile, and moves on to the next. */
   template <int N> __device__ void store(int tile, const uint32_t (&word)[2][N])
   {
     uint8_t *const below = to + 8 * plane.destination_stride;
@@ -208,17 +212,11 @@ template <int C> struct Place {
   }
 };
 
-/* Of pixels of four channels alpha is worked on as the last: which channel is number i. */
-__device__ inline int channel_in_order(const U8Plane &plane, int i)
-{
-  return plane.alpha == 0 ? (i + 1) % 4 : i;
-}
-
-/* Without weighing: sums of a part's 16 columns in a tile, as samples of `Bytes` bytes. `order`: of
- * bytes of four sums. */
+/* A part's 16 columns of a tile, not premultiplied: samples of `Bytes` bytes. `order`: to_bytes().
+ */
 template <int C, int Bytes>
-__device__ inline void make_words(const Starts &starts, const AcrossColumns &columns,
-                                  const Middle (&middle)[C], int shift, uint32_t order,
+__device__ inline void make_words(const Starts &starts, const ColumnWeights &columns,
+                                  const ExpandedRows (&expanded)[C], int shift, uint32_t order,
                                   uint32_t (&word)[2][C * Bytes])
 {
   constexpr int kSamples = 4 / Bytes; /* of a word */
@@ -228,9 +226,10 @@ __device__ inline void make_words(const Starts &starts, const AcrossColumns &col
   for (int c = 0; c < C; c++) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      expand_columns<false>(columns, middle[c], i, c == 3 ? starts.last : starts.colour, sum[c][i]);
+      expand_columns<false>(columns, expanded[c], i, c == 3 ? starts.last : starts.colour,
+                            sum[c][i]);
   }
-  /* Column k of the four is in half k / 2 of the products. */
+  /* Of the thread's four columns, column k is in half k / 2 of the part. */
 #pragma unroll
   for (int r = 0; r < 2; r++) {
 #pragma unroll
@@ -249,13 +248,13 @@ __device__ inline void make_words(const Starts &starts, const AcrossColumns &col
   }
 }
 
-/* Where the filtered alpha rounds to 0 nothing shows. */
-__device__ inline void make_weighted_words(const U8Plane &plane, const AcrossColumns &columns,
-                                           const Middle (&middle)[4], uint32_t order,
+/* The same of premultiplied pixels. Those whose filtered alpha rounds to 0 become `transparent`. */
+__device__ inline void make_weighted_words(const U8Plane &plane, const ColumnWeights &columns,
+                                           const ExpandedRows (&expanded)[4], uint32_t order,
                                            uint32_t (&word)[2][4])
 {
   const uint32_t mask = alpha_byte(plane.alpha == 0);
-  uint32_t least = mask; /* alpha */
+  uint32_t least = mask; /* the least alpha */
 
 #pragma unroll
   for (int i = 0; i < 2; i++) {
@@ -263,7 +262,7 @@ __device__ inline void make_weighted_words(const U8Plane &plane, const AcrossCol
 
 #pragma unroll
     for (int c = 0; c < 4; c++)
-      expand_columns<true>(columns, middle[c], i, make_float4(0.0f, 0.0f, 0.0f, 0.0f), sum[c]);
+      expand_columns<true>(columns, expanded[c], i, make_float4(0.0f, 0.0f, 0.0f, 0.0f), sum[c]);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
@@ -282,8 +281,8 @@ __device__ inline void make_weighted_words(const U8Plane &plane, const AcrossCol
   }
 }
 
-/* Which of the 16 coarse rows that a warp has alpha of are not opaque, of which the sums are not 0:
- * four bits a row. */
+/* The coarse rows, of the warp's 16, that are not opaque, four bits each: sums of opaque alpha less
+ * 255 are exactly 0. */
 __device__ inline uint64_t rows_with_alpha(const Coarse &alpha)
 {
   uint32_t rows[2];
@@ -294,8 +293,8 @@ __device__ inline uint64_t rows_with_alpha(const Coarse &alpha)
   return (uint64_t)rows[1] << 32 | rows[0];
 }
 
-/* Whether a tile reads one of them. Only rows with a share count: a band of a picture does not have
- * the others. */
+/* Whether one of these has a weight other than 0 in a tile. Rows of weight 0 must not decide: in a
+ * band of a picture they may differ. */
 __device__ inline bool has_alpha(const U8Plane &plane, uint64_t rows, int tile)
 {
   const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
@@ -303,33 +302,33 @@ __device__ inline bool has_alpha(const U8Plane &plane, uint64_t rows, int tile)
   return ((uint32_t)(rows >> 4 * (16 * tile >> log2)) & 0xffffffffu >> (32 - 4 * used)) != 0;
 }
 
-/* 32 columns of planes of one or two channels, from `left` on. */
+/* 32 columns of a stack, from `left` on, of planes of one or two channels. */
 template <int C, int Bytes>
 __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &stack, int left,
-                                  const AcrossRows (&rows)[2], const Shared<C> &shared)
+                                  const RowWeights (&rows)[2], const Shared<C> &shared)
 {
-  constexpr int kWords = C * Bytes; /* of four pixels */
+  constexpr int kWords = C * Bytes; /* words of four pixels */
   const bool wide = plane.x.factor > 4;
   const int own = (int)threadIdx.x % 4 * (wide ? 8 : 4);
   const Starts starts = shared.starts[threadIdx.x % 2];
-  Place<kWords> places[2] = {Place<kWords>(plane, left, stack.first, own),
-                             Place<kWords>(plane, left, stack.first, own + 16)};
-  Middle middle[2][C];
+  TileStore<kWords> stores[2] = {TileStore<kWords>(plane, left, stack.first, own),
+                                 TileStore<kWords>(plane, left, stack.first, own + 16)};
+  ExpandedRows expanded[2][C];
 
 #pragma unroll
   for (int part = 0; part < 2; part++) {
 #pragma unroll
     for (int c = 0; c < C; c++)
-      expand_rows<false>(rows[part], rows[part].load(shared.coarse, c), middle[part][c]);
+      expand_rows<false>(rows[part], rows[part].load(shared.coarse, c), expanded[part][c]);
   }
 #pragma unroll 1
   for (int tile = stack.first; tile < stack.end; tile++) {
-    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+    const ColumnWeights columns(plane, shared.weights, tile - stack.top);
     uint32_t word[2][2][kWords];
 
 #pragma unroll
     for (int part = 0; part < 2; part++)
-      make_words<C, Bytes>(starts, columns, middle[part], plane.shift, 0x6420, word[part]);
+      make_words<C, Bytes>(starts, columns, expanded[part], plane.shift, 0x6420, word[part]);
     if (wide) {
       uint32_t both[2][2 * kWords];
 
@@ -337,18 +336,19 @@ __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &
       for (int i = 0; i < 4 * kWords; i++)
         both[i / (2 * kWords)][i % (2 * kWords)] =
             word[i / kWords % 2][i / (2 * kWords)][i % kWords];
-      places[0].store(tile, both);
+      stores[0].store(tile, both);
     } else {
-      places[0].store(tile, word[0]);
-      places[1].store(tile, word[1]);
+      stores[0].store(tile, word[0]);
+      stores[1].store(tile, word[1]);
     }
   }
 }
 
-/* All that a warp makes. Groups are of so many coarse columns that all have the same weights. */
+/* All of a warp's groups of 32 columns. Where there are several, D divides 32, so that all groups
+ * have the same weights. */
 template <int C, int Bytes>
 __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> &stack,
-                                   AcrossRows (&rows)[2], const Shared<C> &shared)
+                                   RowWeights (&rows)[2], const Shared<C> &shared)
 {
   const int end = min(stack.warp_x + warp_columns<C>(plane), plane.width);
 
@@ -360,39 +360,40 @@ __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> 
   }
 }
 
-/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque, which `alpha` says. */
-template <bool Weighted>
+/* 16 columns of a stack of pixels of four channels. `Translucent`: `alpha` has the coarse rows that
+ * are not opaque, of rows_with_alpha(). */
+template <bool Translucent>
 __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &stack, int part,
-                                 const Shared<4> &shared, const AcrossRows &across,
+                                 const Shared<4> &shared, const RowWeights &across,
                                  const Coarse (&coarse)[4], uint64_t alpha)
 {
   const Starts starts = shared.starts[threadIdx.x % 2];
   const uint32_t order = plane.alpha == 0 ? 0x4206 : 0x6420;
-  Place<4> place(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
-  Middle middle[4];
+  TileStore<4> store(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
+  ExpandedRows expanded[4];
 
 #pragma unroll
   for (int c = 0; c < 4; c++)
-    expand_rows<Weighted>(across, coarse[c], middle[c]);
+    expand_rows<Translucent>(across, coarse[c], expanded[c]);
 #pragma unroll 1
   for (int tile = stack.first; tile < stack.end; tile++) {
-    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+    const ColumnWeights columns(plane, shared.weights, tile - stack.top);
     uint32_t word[2][4];
 
-    if (Weighted && has_alpha(plane, alpha, tile - stack.top))
-      make_weighted_words(plane, columns, middle, order, word);
+    if (Translucent && has_alpha(plane, alpha, tile - stack.top))
+      make_weighted_words(plane, columns, expanded, order, word);
     else
-      make_words<4, 1>(starts, columns, middle, 0, order, word);
-    place.store(tile, word);
+      make_words<4, 1>(starts, columns, expanded, 0, order, word);
+    store.store(tile, word);
   }
 }
 
 __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> &stack,
-                                   const AcrossRows (&rows)[2], const Shared<4> &shared)
+                                   const RowWeights (&rows)[2], const Shared<4> &shared)
 {
 #pragma unroll 1
   for (int part = 0; part < 2; part++) {
-    AcrossRows across = rows[0];
+    RowWeights across = rows[0];
     Coarse coarse[4];
     uint64_t alpha = 0;
 
@@ -400,7 +401,7 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
       across = rows[1];
 #pragma unroll
     for (int c = 0; c < 4; c++)
-      coarse[c] = across.load(shared.coarse, channel_in_order(plane, c));
+      coarse[c] = across.load(shared.coarse, channel_with_alpha_last(plane.alpha == 0, c));
     if (plane.alpha >= 0)
       alpha = rows_with_alpha(coarse[3]);
     if (alpha)
@@ -410,50 +411,51 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
   }
 }
 
-/* Packed 4:2:2: channels are Y, U, Y, V here, of which three are stored. `lumas`: [luma][part].
- */
+/* Packed 4:2:2: the channels of a macropixel are Y, U, Y, V here; `coarse` has Y, U and V, and the
+ * two lumas have weights of their own, lumas[luma][part]. */
 __device__ inline void make_macropixels(const U8Plane &plane, const UpsampleStack<4> &stack,
-                                        const AcrossRows (&rows)[2],
-                                        const AcrossRows (&lumas)[2][2], const Shared<4> &shared)
+                                        const RowWeights (&rows)[2],
+                                        const RowWeights (&lumas)[2][2], const Shared<4> &shared)
 {
   const Starts starts = shared.starts[threadIdx.x % 2];
-  const uint32_t order = plane.lumas == 0x5 ? 0x6420 : 0x4602;
+  const uint32_t order = plane.luma_bytes == 0x5 ? 0x6420 : 0x4602;
 
 #pragma unroll 1
   for (int part = 0; part < 2; part++) {
-    Place<4> place(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
-    const AcrossRows chroma = part ? rows[1] : rows[0];
-    const AcrossRows luma[2] = {part ? lumas[0][1] : lumas[0][0], part ? lumas[1][1] : lumas[1][0]};
-    Middle middle[4];
+    TileStore<4> store(plane, stack.warp_x, stack.first, 16 * part + (int)threadIdx.x % 4 * 4);
+    const RowWeights chroma = part ? rows[1] : rows[0];
+    const RowWeights luma[2] = {part ? lumas[0][1] : lumas[0][0], part ? lumas[1][1] : lumas[1][0]};
+    ExpandedRows expanded[4];
 
 #pragma unroll
     for (int c = 0; c < 4; c++)
       expand_rows<false>(c % 2 ? chroma : luma[c / 2],
-                         chroma.load(shared.coarse, c % 2 ? 1 + c / 2 : 0), middle[c]);
+                         chroma.load(shared.coarse, c % 2 ? 1 + c / 2 : 0), expanded[c]);
 #pragma unroll 1
     for (int tile = stack.first; tile < stack.end; tile++) {
-      const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+      const ColumnWeights columns(plane, shared.weights, tile - stack.top);
       uint32_t word[2][4];
 
-      make_words<4, 1>(starts, columns, middle, 0, order, word);
-      place.store(tile, word);
+      make_words<4, 1>(starts, columns, expanded, 0, order, word);
+      store.store(tile, word);
     }
   }
 }
 
 template <int C, int Bytes>
-__device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta, Shared<C> &shared)
+__device__ inline void upsample(const U8Plane &plane, const U8Taps &taps_y, int cta,
+                                Shared<C> &shared)
 {
   const UpsampleStack<C> stack(plane, cta, 0);
 
-  /* All that does not wait for the coarse samples comes first. */
-  AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
-  share_weights(plane, shared.weights);
-  share_starts(plane, shared.starts);
-  share_taps(plane.y, low, shared.taps.half, shared.taps.residual);
+  /* What does not depend on the launch before comes first. */
+  RowWeights rows[2] = {RowWeights(plane, stack, 0), RowWeights(plane, stack, 1)};
+  stage_weights(plane, shared.weights);
+  stage_starts(plane, shared.starts);
+  stage_taps(plane.y, taps_y, shared.taps.half, shared.taps.residual);
   __syncthreads();
   pdl_wait();
-  share_coarse<C, C>(plane, stack, shared.taps, shared.coarse);
+  make_coarse<C, C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x >= plane.width)
     return;
@@ -477,24 +479,24 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
   __shared__ Shared<4> shared;
   const U8Plane &plane = job.plane[2];
   const U8Axis &luma = job.plane[0].x;
-  const UpsampleStack<4> stack(plane, (int)blockIdx.x, job.upsample_shares);
-  const AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
-  const AcrossRows lumas[2][2] = {
-      {AcrossRows(plane, stack, 0, luma, 2, 0), AcrossRows(plane, stack, 1, luma, 2, 0)},
-      {AcrossRows(plane, stack, 0, luma, 2, 1), AcrossRows(plane, stack, 1, luma, 2, 1)}};
+  const UpsampleStack<4> stack(plane, (int)blockIdx.x, job.stack_split_log2);
+  const RowWeights rows[2] = {RowWeights(plane, stack, 0), RowWeights(plane, stack, 1)};
+  const RowWeights lumas[2][2] = {
+      {RowWeights(plane, stack, 0, luma, 2, 0), RowWeights(plane, stack, 1, luma, 2, 0)},
+      {RowWeights(plane, stack, 0, luma, 2, 1), RowWeights(plane, stack, 1, luma, 2, 1)}};
 
-  share_weights(plane, shared.weights);
-  share_starts(plane, shared.starts);
-  share_taps(plane.y, job.taps[0][1], shared.taps.half, shared.taps.residual);
+  stage_weights(plane, shared.weights);
+  stage_starts(plane, shared.starts);
+  stage_taps(plane.y, job.taps[0][1], shared.taps.half, shared.taps.residual);
   __syncthreads();
   pdl_wait();
-  share_coarse<4, 3>(plane, stack, shared.taps, shared.coarse);
+  make_coarse<4, 3>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x < plane.width)
     make_macropixels(plane, stack, rows, lumas, shared);
 }
 
-/* Of samples of `Bytes` bytes. */
+/* For planes of one and of two channels, of samples of `Bytes` bytes. */
 template <int Bytes>
 __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
     upsample_planes_kernel(const __grid_constant__ U8Job job)
@@ -505,12 +507,12 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
   } shared;
   int cta;
   const U8Plane &plane = plane_of_cta(job, &U8Plane::upsample_first_cta, &cta);
-  const U8Taps &low = job.taps[&plane - job.plane][1];
+  const U8Taps &taps_y = job.taps[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    upsample<1, Bytes>(plane, low, cta, shared.one);
+    upsample<1, Bytes>(plane, taps_y, cta, shared.one);
   else
-    upsample<2, Bytes>(plane, low, cta, shared.two);
+    upsample<2, Bytes>(plane, taps_y, cta, shared.two);
 }
 
 } // namespace
@@ -522,7 +524,7 @@ bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
                       : plan.wide   ? upsample_planes_kernel<2>
                                     : upsample_planes_kernel<1>;
 
-  return set_shared_memory_share(kernel, status) &&
+  return set_shared_memory_carveout(kernel, status) &&
          launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream, "enlarging a blur",
                     status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One launch for all planes of a picture: a CTA blends a tile, for which it first narrows the
- * frame's shapes down to those that touch it.
+ * Blends a filtered picture, or one colour, into the source, in one launch for all planes. A CTA
+ * blends a tile: it first lists the shapes that touch the tile, then asks only these.
  */
 #include "cuda/regions/blend.cuh"
 
@@ -17,25 +17,25 @@ namespace
 constexpr int kThreads = 256;
 constexpr int kTileWidth = 64; /* pixels of the plane */
 constexpr int kTileHeight = 16;
-constexpr int kPieceBytes = 16; /* the widest access */
+constexpr int kVectorBytes = 16; /* the widest access */
 
 /* Pointers are to device memory, strides in bytes. */
 struct Plane {
-  uint16_t colour[CF_MAX_CHANNELS]; /* samples as stored; where there is no `filtered` */
+  uint16_t colour[CF_MAX_CHANNELS]; /* samples as stored, used where `filtered` is NULL */
   const uint8_t *source, *filtered;
   uint8_t *destination;
   ptrdiff_t source_stride, filtered_stride, destination_stride;
-  CfRect rect; /* of the plane, in tiles */
+  CfRect rect; /* the part of the plane that the tiles cover */
   int channels, shift_x, shift_y;
   int tiles_x, first_cta;
-  bool vector; /* rows of all pictures start at multiples of a piece */
+  bool vector; /* rows of all pictures start at multiples of kVectorBytes */
 };
 
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
-  int shift;     /* of code values in 16-bit samples */
-  int alpha;     /* channel of plane 0 that weights the others, or -1 */
+  int shift;     /* a code is a 16-bit sample >> shift */
+  int alpha;     /* the alpha channel of plane 0, or -1 */
   bool in_place; /* destination = source: uncovered samples are not written */
   CfShapeList list;
 };
@@ -84,25 +84,25 @@ __device__ inline void blend_pixel(const Job &job, const Plane &plane, int x, in
   }
 }
 
-/* A tile that is as in `from`, the source or what is filtered. */
+/* Copies a tile from `from`: the source where nothing is covered, else the filtered picture. */
 __device__ inline void copy_tile(const Plane &plane, const uint8_t *from, ptrdiff_t stride,
                                  int pixel_bytes, int x0, int y0)
 {
   const int first = x0 * pixel_bytes, end = min(x0 + kTileWidth, plane.rect.x1) * pixel_bytes;
-  const int pieces = kTileWidth * pixel_bytes / kPieceBytes;
+  const int vectors = kTileWidth * pixel_bytes / kVectorBytes; /* of a row */
 
-  for (int i = (int)threadIdx.x; i < pieces * kTileHeight; i += kThreads) {
-    const int y = y0 + i / pieces, at = first + i % pieces * kPieceBytes;
+  for (int i = (int)threadIdx.x; i < vectors * kTileHeight; i += kThreads) {
+    const int y = y0 + i / vectors, at = first + i % vectors * kVectorBytes;
     const uint8_t *const piece = from + y * stride + at;
     uint8_t *const to = plane.destination + y * plane.destination_stride + at;
 
     if (y >= plane.rect.y1 || at >= end)
       continue;
-    if (plane.vector && at % kPieceBytes == 0 && at + kPieceBytes <= end) {
+    if (plane.vector && at % kVectorBytes == 0 && at + kVectorBytes <= end) {
       *(uint4 *)to = *(const uint4 *)piece;
       continue;
     }
-    for (int k = 0; k < min(kPieceBytes, end - at); k++)
+    for (int k = 0; k < min(kVectorBytes, end - at); k++)
       to[k] = piece[k];
   }
 }
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__
   }
 }
 
-/* Either a picture or a colour. */
+/* What is blended in: a picture or, where that is NULL, a colour. */
 struct Filtered {
   const CfPicture *picture;
   uint32_t argb;
@@ -219,13 +219,13 @@ bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
   return (!scratch || cf_scratch_give(device, scratch, stream, good ? status : nullptr)) && good;
 }
 
-/* ---- one colour everywhere ---- */
+/* ---- filling a picture with one colour ---- */
 
-constexpr int kFillRows = 8; /* of a CTA, kThreads pieces wide */
+constexpr int kFillRows = 8; /* of a CTA, which is kThreads vectors wide */
 
-/* A thread writes pieces of 16 bytes, which repeat after three of them. */
+/* Pixels have 1, 2, 3, 4 or 6 bytes, so the pattern repeats after three vectors. */
 struct FillPlane {
-  uint4 piece[3];
+  uint4 pattern[3];
   uint8_t *destination;
   ptrdiff_t stride;
   int row_bytes, rows;
@@ -243,14 +243,14 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(const __grid_constant__ 
   int cta;
   const FillPlane &plane = plane_of_cta(job, &FillPlane::first_cta, &cta);
   const int row = cta / plane.ctas_x * kFillRows;
-  const int piece = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
-  const uint4 value = plane.piece[piece % 3];
-  const int at = piece * kPieceBytes, bytes = min(kPieceBytes, plane.row_bytes - at);
+  const int vector = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
+  const uint4 value = plane.pattern[vector % 3];
+  const int at = vector * kVectorBytes, bytes = min(kVectorBytes, plane.row_bytes - at);
 
   for (int y = row; y < min(row + kFillRows, plane.rows); y++) {
     uint8_t *to = plane.destination + (ptrdiff_t)y * plane.stride + at;
 
-    if (plane.vector && bytes == kPieceBytes) {
+    if (plane.vector && bytes == kVectorBytes) {
       *(uint4 *)to = value;
       continue;
     }
@@ -272,13 +272,13 @@ bool fill_picture(const CfVideo *video, uint32_t argb, const CfPicture *destinat
     uint8_t pixel[2 * CF_MAX_CHANNELS];
     const size_t bytes = cf_color_pixel(video, argb, p, pixel);
 
-    for (size_t i = 0; i < sizeof plane->piece; i++)
-      ((uint8_t *)plane->piece)[i] = pixel[i % bytes];
+    for (size_t i = 0; i < sizeof plane->pattern; i++)
+      ((uint8_t *)plane->pattern)[i] = pixel[i % bytes];
     plane->destination = destination->data[p];
     plane->stride = destination->stride[p];
     plane->row_bytes = (int)cf_row_bytes(video, p);
     plane->rows = cf_plane_height(video, p);
-    plane->ctas_x = div_up(div_up(plane->row_bytes, kPieceBytes), kThreads);
+    plane->ctas_x = div_up(div_up(plane->row_bytes, kVectorBytes), kThreads);
     plane->first_cta = ctas;
     plane->vector = cf_is_vector_aligned(plane->destination, plane->stride);
     ctas += plane->ctas_x * div_up(plane->rows, kFillRows);

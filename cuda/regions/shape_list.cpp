@@ -4,9 +4,12 @@
 namespace
 {
 
-/* Copies from pageable memory of up to 64 KiB have left it when the call returns. */
+/* Shapes copied at once: below 64 KiB. cudaMemcpyAsync() of that much pageable memory has read it
+ * when it returns, so that the stack may hold it. */
 constexpr int kChunk = 256;
+static_assert(kChunk * sizeof(CfShape) <= 64 * 1024, "copies of more than 64 KiB may be deferred");
 
+/* Makes shape `i`; false if it does not touch the picture. */
 bool make_shape(CfShape *shape, const CfVideo *video, const CfRegions *regions, int i)
 {
   const CfRegion *region = &regions->region[i];
@@ -15,8 +18,9 @@ bool make_shape(CfShape *shape, const CfVideo *video, const CfRegions *regions, 
          cf_shape_make(shape, video, regions, region);
 }
 
-bool make_far(CfShape *far, int *count, const CfVideo *video, const CfRegions *regions,
-              cudaStream_t stream, CfStatus *status)
+/* Makes the shapes in device memory, and counts them. */
+bool upload_shapes(CfShape *shapes, int *count, const CfVideo *video, const CfRegions *regions,
+                   cudaStream_t stream, CfStatus *status)
 {
   CfShape chunk[kChunk];
   int held = 0;
@@ -26,7 +30,7 @@ bool make_far(CfShape *far, int *count, const CfVideo *video, const CfRegions *r
       held++;
     if (held < kChunk && i + 1 < regions->count)
       continue;
-    if (!cf_cuda_ok(cudaMemcpyAsync(far + *count, chunk, (size_t)held * sizeof *chunk,
+    if (!cf_cuda_ok(cudaMemcpyAsync(shapes + *count, chunk, (size_t)held * sizeof *chunk,
                                     cudaMemcpyHostToDevice, stream),
                     "copying regions to the device", status))
       return false;
@@ -46,22 +50,22 @@ bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *vide
   list->width = video->width;
   list->height = video->height;
   list->count = 0;
-  list->far = nullptr;
-  if (regions->count <= kArgumentShapes) {
+  list->device_shapes = nullptr;
+  if (regions->count <= kInlineShapes) {
     for (int i = 0; i < regions->count; i++)
-      list->count += make_shape(&list->few[list->count], video, regions, i) ? 1 : 0;
+      list->count += make_shape(&list->inline_shapes[list->count], video, regions, i) ? 1 : 0;
     return true;
   }
 
-  CfShape *far =
+  CfShape *device_shapes =
       (CfShape *)cf_scratch_take(device, (size_t)regions->count * sizeof(CfShape), stream, status);
-  if (!far)
+  if (!device_shapes)
     return false;
-  if (!make_far(far, &list->count, video, regions, (cudaStream_t)stream, status)) {
-    cf_scratch_give(device, far, stream, nullptr);
+  if (!upload_shapes(device_shapes, &list->count, video, regions, (cudaStream_t)stream, status)) {
+    cf_scratch_give(device, device_shapes, stream, nullptr);
     return false;
   }
-  list->far = far;
-  *scratch = far;
+  list->device_shapes = device_shapes;
+  *scratch = device_shapes;
   return true;
 }

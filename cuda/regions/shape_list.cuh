@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Regions for kernels: the list of a frame's shapes (plan/coverage.h), which a CTA narrows down to
- * those that touch its tile before it asks how much they cover a sample.
+ * Regions for kernels: the list of a frame's shapes (plan/coverage.h). A CTA first finds those that
+ * may touch its tile, then asks these how much they cover a sample.
  */
 #pragma once
 
@@ -11,40 +11,42 @@ extern "C" {
 #include "plan/coverage.h"
 }
 
-/* Lists up to this length are kernel arguments; longer ones are copied to scratch memory. */
-constexpr int kArgumentShapes = 24;
+/* Up to this many shapes are part of the kernel's parameters; longer lists are in scratch memory.
+ */
+constexpr int kInlineShapes = 24;
 
-/* Shapes of a tile's list. Where more may touch the tile, every sample asks the whole list. */
+/* Capacity of a tile's list. If more shapes may touch the tile, each sample asks the whole list. */
 constexpr int kTileShapes = 64;
 
 struct CfShapeList {
   CfCoverageRule rule;
   int width, height; /* luma pixels of the picture */
   int count;
-  const CfShape *far; /* in device memory; NULL while they are few */
-  CfShape few[kArgumentShapes];
+  const CfShape *device_shapes; /* in device memory; NULL while they are few */
+  CfShape inline_shapes[kInlineShapes];
 };
 
-/* Makes the list of the regions that matter to the picture, in their order. `*scratch` is memory to
- * give back with cf_scratch_give after the last kernel that uses the list, or NULL. Enqueues at
- * most copies of a few kilobytes, which leave the host's memory before the call returns. */
+/* Makes the list of the regions that touch the picture, in their order. `*scratch` is NULL, or
+ * memory that the caller returns by cf_scratch_give() after the last kernel that uses the list.
+ * May enqueue copies to the device, which have read host memory when the call returns. */
 bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
                         const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
 
 #ifdef __CUDACC__
 
-/* The shapes that may touch a tile, in shared memory. */
+/* The shapes that may touch a tile, in shared memory, in any order. */
 struct CfTileShapes {
-  int count; /* of `index`, which is incomplete where this is more than kTileShapes */
+  int count; /* of shapes found; `index` is incomplete if this is more than kTileShapes */
   int index[kTileShapes];
 };
 
 __device__ inline const CfShape &cf_shape_at(const CfShapeList &list, int i)
 {
-  return list.far ? list.far[i] : list.few[i];
+  return list.device_shapes ? list.device_shapes[i] : list.inline_shapes[i];
 }
 
-/* Called by all threads of a one-dimensional CTA; `tile` is in luma pixels. Ends with a barrier. */
+/* Finds the shapes of a tile, in luma pixels. By all threads of a one-dimensional CTA; ends with a
+ * barrier. */
 __device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTileShapes *found)
 {
   if (threadIdx.x == 0)
@@ -63,15 +65,15 @@ __device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTi
   __syncthreads();
 }
 
-/* How much a sample is covered, and by which shape of the list (any of them with `outside`). */
+/* A sample's coverage, and the index of the shape that covers it (meaningless with `outside`). */
 struct CfCovered {
   int coverage, owner;
 };
 
-/* Takes shape `i` of the list into account at luma pixel (x, y): the owner is the shape that covers
- * the pixel most, of these the one with the longest shorter side (`*side`), of these the first. */
-__device__ inline void cf_claim(const CfShapeList &list, int i, int x, int y, CfCovered *covered,
-                                int *side)
+/* Adds shape `i` of the list to the coverage of luma pixel (x, y). The owner is the shape with the
+ * largest coverage; of equals the one with the longest shorter side (`*side`), then the first. */
+__device__ inline void cf_add_shape(const CfShapeList &list, int i, int x, int y,
+                                    CfCovered *covered, int *side)
 {
   const CfShape &shape = cf_shape_at(list, i);
   const int reach = list.rule.reach;
@@ -92,6 +94,7 @@ __device__ inline void cf_claim(const CfShapeList &list, int i, int x, int y, Cf
   }
 }
 
+/* The coverage of luma pixel (x, y), and the owner's `*side`. */
 __device__ inline CfCovered cf_luma_coverage(const CfShapeList &list, const CfTileShapes &shapes,
                                              int x, int y, int *side)
 {
@@ -101,16 +104,16 @@ __device__ inline CfCovered cf_luma_coverage(const CfShapeList &list, const CfTi
   if (shapes.count <= kTileShapes) {
 #pragma unroll 1
     for (int i = 0; i < shapes.count; i++)
-      cf_claim(list, shapes.index[i], x, y, &covered, side);
+      cf_add_shape(list, shapes.index[i], x, y, &covered, side);
   } else {
 #pragma unroll 1
     for (int i = 0; i < list.count; i++)
-      cf_claim(list, i, x, y, &covered, side);
+      cf_add_shape(list, i, x, y, &covered, side);
   }
   return covered;
 }
 
-/* Of a sample of a plane with these subsamplings. */
+/* The coverage of a sample of a plane with these subsamplings: the largest of its luma pixels. */
 __device__ inline CfCovered cf_sample_coverage(const CfShapeList &list, const CfTileShapes &shapes,
                                                int x, int y, int shift_x, int shift_y)
 {
@@ -133,7 +136,7 @@ __device__ inline CfCovered cf_sample_coverage(const CfShapeList &list, const Cf
   return most;
 }
 
-/* Whether nothing of a tile can be covered. */
+/* Whether no sample of a tile can be covered. */
 __device__ inline bool cf_is_untouched(const CfShapeList &list, const CfTileShapes &shapes)
 {
   return !list.rule.outside && shapes.count == 0;

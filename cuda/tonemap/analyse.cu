@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The plane that the local Laplacian filter smooths, and what its codes are, counted.
+ * The first kernel of tone mapping: makes the plane that the local Laplacian filter smooths, and
+ * the histogram of its codes.
  */
 #include "cuda/tonemap/light.cuh"
 
@@ -9,7 +10,7 @@ namespace cf::tonemap
 namespace
 {
 
-struct Analyse {
+struct AnalyseJob {
   Source source;
   Tones tones;
   const Tables *tables;
@@ -24,7 +25,7 @@ struct alignas(16) Shared {
 
 template <bool Halved>
 __global__ void __launch_bounds__(kThreads, kResident)
-    analyse_kernel(const __grid_constant__ Analyse job)
+    analyse_kernel(const __grid_constant__ AnalyseJob job)
 {
   __shared__ Shared shared;
 
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
 #pragma unroll 1
     for (int line = y; line < min(y + kTileY, source.height); line++) {
-      uint32_t luma[kTileX / 2], made[kTileX];
+      uint32_t luma[kTileX / 2], codes[kTileX];
 
       load_samples(source.luma + line * source.luma_stride, x, source.width, source.words, luma);
       if (line == y || !source.halved_rows)
@@ -50,13 +51,13 @@ __global__ void __launch_bounds__(kThreads, kResident)
         const float v = stops_of(job.tones, light_of(source, job.tones, table, luma[i / 2], i % 2,
                                                      chroma_of(source, chroma.at(i))));
 
-        made[i] = cut_off(fminf(fmaf(v, (float)(65535.0 / CF_TONEMAP_STOPS), 0.5f), 65535.0f));
+        codes[i] = floor_bits(fminf(fmaf(v, (float)(65535.0 / CF_TONEMAP_STOPS), 0.5f), 65535.0f));
         if (job.peak && x + i < source.width)
-          atomicAdd(&shared.histogram[(made[i] - kWholeBits) / CF_TONEMAP_CODES_OF_BIN], 1);
+          atomicAdd(&shared.histogram[(codes[i] - kWholeBits) / CF_TONEMAP_CODES_OF_BIN], 1);
       }
-      *(uint4 *)(job.plane.data + line * job.plane.stride + 2 * x) =
-          make_uint4(__byte_perm(made[0], made[1], 0x5410), __byte_perm(made[2], made[3], 0x5410),
-                     __byte_perm(made[4], made[5], 0x5410), __byte_perm(made[6], made[7], 0x5410));
+      *(uint4 *)(job.plane.data + line * job.plane.stride + 2 * x) = make_uint4(
+          __byte_perm(codes[0], codes[1], 0x5410), __byte_perm(codes[2], codes[3], 0x5410),
+          __byte_perm(codes[4], codes[5], 0x5410), __byte_perm(codes[6], codes[7], 0x5410));
     }
   });
 
@@ -76,7 +77,7 @@ bool analyse(const Queue &queue, const Source &source, const Tones &tones, const
 {
   return launch(launch_of(queue, source), "tone mapping analyse", queue.status,
                 source.halved ? analyse_kernel<true> : analyse_kernel<false>,
-                Analyse{source, tones, tables, plane, peak});
+                AnalyseJob{source, tones, tables, plane, peak});
 }
 
 } // namespace cf::tonemap

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The CUDA engine of cudatonemap: two kernels of its own around the local Laplacian filter of the
- * plane, by cuda/llf/.
+ * The CUDA engine of cudatonemap: its own kernels before and after the local Laplacian filter of
+ * cuda/llf/.
  */
 #include "cuda/llf/plane.h"
 #include "cuda/tonemap/types.cuh"
-
-#include "cuda/common/int_math.cuh"
 
 #include <stdlib.h>
 
@@ -19,17 +17,17 @@ struct State {
   CfVideo video, destination;
   CfDevice *device;
   CfTonemapParams params;
-  Source source;  /* without a frame's pointers and strides, */
-  Destination to; /* as this */
+  Source source;  /* without pointers and strides */
+  Destination to; /* without pointers and strides */
   Tones tones;
-  void *filter; /* state of cf_llf_cuda */
-  Tables *tables;
-  Peak *peak;
-  bool tones_are_made; /* those of `params` */
-  bool forgets;        /* what peak->memory has is not to be followed */
+  void *filter;        /* state of cf_llf_cuda */
+  Tables *tables;      /* device memory */
+  Peak *peak;          /* device memory, behind `tables` */
+  bool tones_are_made; /* of a set peak: the tables are those of `params` */
+  bool restarts_peak;  /* the next measured peak starts afresh */
 };
 
-/* --- what kernels know of a state --- */
+/* --- the kernels' parameters that do not depend on a frame --- */
 
 const CfPlaneFormat *chroma_of(const CfVideo &video)
 {
@@ -155,7 +153,7 @@ Destination destination_of(const State *state, const CfPicture &picture)
   return to;
 }
 
-/* The tables that are not made yet, and of a measured peak those of each frame. */
+/* Makes the tables of tones: of a measured peak for each frame, else if `params` have changed. */
 bool prepare_tones(State *state, const Queue &queue, const CfJob *job)
 {
   const CfTonemapParams &params = state->params;
@@ -163,10 +161,10 @@ bool prepare_tones(State *state, const Queue &queue, const CfJob *job)
   if (cf_tonemap_is_dynamic(&params)) {
     const uint32_t samples = (uint32_t)state->video.width * (uint32_t)state->video.height;
 
-    if (!follow_peak(queue, params, samples, job->seconds, job->fresh || state->forgets,
+    if (!follow_peak(queue, params, samples, job->seconds, job->fresh || state->restarts_peak,
                      state->peak))
       return false;
-    state->forgets = false;
+    state->restarts_peak = false;
     return make_tones(queue, params, 0.0, state->peak, state->tables);
   }
   if (!state->tones_are_made)
@@ -231,7 +229,7 @@ bool update(void *opaque, const void *params, CfStatus *status)
   if (!cf_llf_cuda.update(state->filter, &filter, status))
     return false;
   state->params = *next;
-  state->forgets |= !cf_tonemap_is_dynamic(next);
+  state->restarts_peak |= !cf_tonemap_is_dynamic(next);
   state->tones_are_made = false;
   set_rounding(state);
   set_tones(state);
@@ -250,7 +248,7 @@ void close(void *opaque)
   free(state);
 }
 
-/* The tables of light, and no peak that is known. */
+/* Allocates tables and peak; sets the table of light, and clears the peak. */
 bool open_tables(State *state, CfStatus *status)
 {
   const size_t bytes = sizeof *state->tables + sizeof *state->peak;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The last kernel of tone mapping: from the source's light and its base to the destination.
+ * The last kernel of tone mapping: makes the destination from the source, its plane, and the base.
  */
 #include "cuda/common/pdl.cuh"
 #include "cuda/tonemap/light.cuh"
@@ -10,7 +10,7 @@ namespace cf::tonemap
 namespace
 {
 
-struct Finish {
+struct FinishJob {
   Source source;
   Tones tones;
   const Tables *tables;
@@ -23,7 +23,7 @@ constexpr float kKnee = (float)CF_TONEMAP_KNEE, kRoom = (float)(1.0 - CF_TONEMAP
 
 /* --- a pixel --- */
 
-/* What a thread looks up. */
+/* The tables in shared memory, and Peak.most. */
 struct LookUps {
   Table<Line> light, gain;
   Table<Tables::Rest> rest;
@@ -35,7 +35,7 @@ struct LookUps {
   {
   }
 
-  /* Of a code of 16 bits, the last of which has the last line. */
+  /* The index of the line of a 16-bit code, plus kWhole. Code 65535 has the last line. */
   __device__ __forceinline__ static float line_of(float code)
   {
     constexpr float kLines = (kToneLines - 0.01f) / 65535.0f;
@@ -49,7 +49,8 @@ struct LookUps {
   }
 };
 
-/* cf_tonemap_local() of a difference in codes. */
+/* cf_tonemap_local() for `difference`, plane less base in codes, and `gains`, the gain of the base
+ * less that of the plane. */
 __device__ __forceinline__ float local(const Tones &tones, float difference, float gains,
                                        float room)
 {
@@ -70,7 +71,7 @@ __device__ __forceinline__ float local(const Tones &tones, float difference, flo
   return fmaf(raised * room, length, fminf(added, 0.0f));
 }
 
-/* What light is scaled by where its norm is `norm`: rolled off, over the norm. */
+/* The factor of light whose norm is `norm`: the norm after roll-off, divided by the norm. */
 __device__ __forceinline__ float roll_off(float norm, float most)
 {
   constexpr float kTiny = 1e-30f; /* norms of 0 are divided by it */
@@ -86,7 +87,8 @@ __device__ __forceinline__ float power_4(float x)
   return x * x * (x * x);
 }
 
-/* cf_tonemap_shares() of a component, of which `hue` less is taken as `leader` leads. */
+/* cf_tonemap_shares() for one component: its share of white is `pale`, less by up to `hue` the
+ * more `leader` exceeds the others. */
 __device__ __forceinline__ float share(float pale, float hue, float leader, float green,
                                        float component)
 {
@@ -100,7 +102,7 @@ __device__ __forceinline__ float encode(float light)
   return exp2_approx((float)(1.0 / CF_TONEMAP_GAMMA) * log2_approx(light));
 }
 
-/* R'G'B' of BT.709 of light; its plane and the base are codes of 16 bits. */
+/* The tone mapped R'G'B' of BT.709 of a pixel; `plane` and `base` are its 16-bit codes. */
 __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &tables,
                                            const Colour &light, float plane, float base)
 {
@@ -109,10 +111,11 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
     return fmaf(weights[0], from_red, fmaf(weights[1], from_blue, more));
   };
   const float luminance = mixed(tones.luminance_709, light.green);
-  const Colour way = {mixed(tones.to_709[0], 0.0f), mixed(tones.to_709[1], 0.0f),
-                      mixed(tones.to_709[2], 0.0f)}; /* from luminance */
-  const float above = fmaxf(fmaxf(way.red, way.green), way.blue);
-  const float below = fminf(fminf(way.red, way.green), way.blue);
+  /* The components of BT.709 less luminance. */
+  const Colour difference = {mixed(tones.to_709[0], 0.0f), mixed(tones.to_709[1], 0.0f),
+                             mixed(tones.to_709[2], 0.0f)};
+  const float above = fmaxf(fmaxf(difference.red, difference.green), difference.blue);
+  const float below = fminf(fminf(difference.red, difference.green), difference.blue);
   const float own = tables.gain_of(plane);
 
   const float4 rest = ld_shared_float4(tables.rest.of(LookUps::line_of(plane)));
@@ -121,8 +124,8 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
       own + local(tones, plane - base, tables.gain_of(base) - own, on_line(room, plane)));
   gain *= roll_off(gain * fmaf((float)CF_TONEMAP_BRIGHTEST, above, luminance), tables.most);
 
-  /* The way from grey ends where a component is 0, or by rounding below. Where something is divided
-   * by 0, the saturation of what is not a number is 0. */
+  /* `away`: the saturation, limited so that no component is below 0 but by rounding. A division by
+   * 0 gives NaN, which fma_saturate() turns into 0. */
   const float grey = gain * luminance, colour = gain * on_line(saturation, plane);
   const float away = colour * fma_saturate(grey, reciprocal_approx(colour * fabsf(below)), 1e-6f);
 
@@ -132,9 +135,9 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
   const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
   const float pale = __saturatef(rate * beyond * grey * reciprocal_approx(divisor));
   const float kept = reciprocal_approx(most), reach = away * kept;
-  const float red = fma_saturate(way.red, reach, grey * kept);
-  const float green = fma_saturate(way.green, reach, grey * kept);
-  const float blue = fma_saturate(way.blue, reach, grey * kept);
+  const float red = fma_saturate(difference.red, reach, grey * kept);
+  const float green = fma_saturate(difference.green, reach, grey * kept);
+  const float blue = fma_saturate(difference.blue, reach, grey * kept);
   const float share_of_red = share(pale, (float)CF_TONEMAP_BLUE_HUE, blue, green, red);
   const float share_of_blue = share(pale, (float)CF_TONEMAP_RED_HUE, red, green, blue);
 
@@ -145,11 +148,11 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
 
 /* --- codes --- */
 
-/* The low bits are the code. */
+/* The code in the low bits of a word; the upper bits are those of kWholeBits. */
 __device__ __forceinline__ uint32_t code_of(const Destination &to, float scale, float value,
                                             float offset)
 {
-  return cut_off(fminf(fmaf(scale, value, offset), to.most));
+  return floor_bits(fminf(fmaf(scale, value, offset), to.most));
 }
 
 __device__ __forceinline__ uint32_t pack_halves(uint32_t low, uint32_t high)
@@ -157,7 +160,7 @@ __device__ __forceinline__ uint32_t pack_halves(uint32_t low, uint32_t high)
   return __byte_perm(low, high, 0x5410);
 }
 
-/* Of four halves below 256. */
+/* Four bytes from four 16-bit numbers below 256. */
 __device__ __forceinline__ uint32_t pack_bytes(uint32_t low, uint32_t high)
 {
   return __byte_perm(low, high, 0x6420);
@@ -176,33 +179,34 @@ __device__ __forceinline__ uint32_t pixel_of(const Destination &to, const Colour
 
 /* --- stores --- */
 
-/* Bytes from `byte` on of a row of a tile, of which all `words` are stored, or, one by one, `count`
- * of the Item in them. */
+/* Stores `words` at offset `byte` of row y of a plane: all of them, or only the first `count`
+ * Items in them. */
 template <typename Item, int Words>
 __device__ __forceinline__ void store_row(const Destination &to, int plane, int byte, int y,
                                           bool all, int count, const uint32_t (&words)[Words])
 {
-  uint8_t *const place = to.plane[plane] + y * to.stride[plane] + byte;
-  constexpr int kItems = 4 / (int)sizeof(Item); /* of a word */
+  uint8_t *const address = to.plane[plane] + y * to.stride[plane] + byte;
+  constexpr int kItems = 4 / (int)sizeof(Item); /* in a word */
 
   if (all) {
     if constexpr (Words == 1)
-      *(uint32_t *)place = words[0];
+      *(uint32_t *)address = words[0];
     else if constexpr (Words == 2)
-      *(uint2 *)place = make_uint2(words[0], words[1]);
+      *(uint2 *)address = make_uint2(words[0], words[1]);
     else
       for (int i = 0; i < Words; i += 4)
-        *(uint4 *)(place + 4 * i) = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+        *(uint4 *)(address + 4 * i) =
+            make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
     return;
   }
 #pragma unroll
   for (int i = 0; i < Words * kItems; i++) {
     if (i < count)
-      ((Item *)place)[i] = (Item)(words[i / kItems] >> 8 * (int)sizeof(Item) * (i % kItems));
+      ((Item *)address)[i] = (Item)(words[i / kItems] >> 8 * (int)sizeof(Item) * (i % kItems));
   }
 }
 
-/* A row of luma, two codes in a word. */
+/* Stores a tile's row of luma, two codes in a word. */
 template <Kind kind>
 __device__ __forceinline__ void store_luma(const Destination &to, int x, int y, bool all,
                                            int columns, const uint32_t (&luma)[kTileX / 2])
@@ -216,7 +220,7 @@ __device__ __forceinline__ void store_luma(const Destination &to, int x, int y, 
   }
 }
 
-/* A row of blue and red, two codes in a word. */
+/* Stores a tile's row of chroma, a word of Cb and Cr for each sample. */
 template <Kind kind>
 __device__ __forceinline__ void store_chroma(const Destination &to, int x, int y, bool all,
                                              int columns, const uint32_t (&chroma)[kTileX / 2])
@@ -240,11 +244,11 @@ __device__ __forceinline__ void store_chroma(const Destination &to, int x, int y
 
 /* --- the kernel --- */
 
-/* What a thread reads of a row. */
+/* A row of a thread's tile: samples of luma, plane and base, two in a word. */
 struct Row {
   uint32_t luma[kTileX / 2], plane[kTileX / 2], base[kTileX / 2];
 
-  __device__ __forceinline__ Row(const Finish &job, int x, int y)
+  __device__ __forceinline__ Row(const FinishJob &job, int x, int y)
   {
     const Source &source = job.source;
 
@@ -253,7 +257,7 @@ struct Row {
     load_samples(job.base.data + y * job.base.stride, x, source.width, true, base);
   }
 
-  __device__ __forceinline__ Colour signal(const Finish &job, const LookUps &tables, int i,
+  __device__ __forceinline__ Colour signal(const FinishJob &job, const LookUps &tables, int i,
                                            uint32_t chroma) const
   {
     const Colour light = light_of(job.source, job.tones, tables.light, luma[i / 2], i % 2,
@@ -265,12 +269,12 @@ struct Row {
 };
 
 template <bool Halved, Kind kind>
-__device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tables, int x, int y)
+__device__ __forceinline__ void make_tile(const FinishJob &job, const LookUps &tables, int x, int y)
 {
   const Destination &to = job.destination;
   const int columns = min(job.source.width - x, kTileX);
   const bool all = to.words && columns == kTileX;
-  float blue[kTileX / 2] = {}, red[kTileX / 2] = {}; /* sums of differences to luma */
+  float blue[kTileX / 2] = {}, red[kTileX / 2] = {}; /* sums of B' - Y', R' - Y' of 2 x 2 pixels */
   Chroma<Halved> chroma;
 
 #pragma unroll 1
@@ -283,30 +287,30 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     if (row == 0 || !job.source.halved_rows)
       chroma.load(job.source, x, line);
     if constexpr (kind == Kind::kRgb) {
-      uint32_t made[kTileX];
+      uint32_t codes[kTileX];
 
 #pragma unroll
       for (int i = 0; i < kTileX; i++)
-        made[i] = pixel_of(to, pixels.signal(job, tables, i, chroma.at(i)), offset[i]);
+        codes[i] = pixel_of(to, pixels.signal(job, tables, i, chroma.at(i)), offset[i]);
       if (inside)
-        store_row<uint8_t>(to, 0, 4 * x, line, all, 4 * columns, made);
+        store_row<uint8_t>(to, 0, 4 * x, line, all, 4 * columns, codes);
     } else {
       uint32_t luma[kTileX / 2];
 
 #pragma unroll
       for (int i = 0; i < kTileX / 2; i++) {
-        uint32_t two[2];
+        uint32_t pair[2];
 
 #pragma unroll
         for (int k = 0; k < 2; k++) {
           const Colour signal = pixels.signal(job, tables, 2 * i + k, chroma.at(2 * i + k));
           const float own = weigh(signal, to.weight_red, to.weight_blue);
 
-          two[k] = code_of(to, to.luma_scale, own, offset[2 * i + k]);
+          pair[k] = code_of(to, to.luma_scale, own, offset[2 * i + k]);
           blue[i] += signal.blue - own;
           red[i] += signal.red - own;
         }
-        luma[i] = pack_halves(two[0], two[1]) << to.shift;
+        luma[i] = pack_halves(pair[0], pair[1]) << to.shift;
       }
       if (inside)
         store_luma<kind>(to, x, line, all, columns, luma);
@@ -316,20 +320,20 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     const float *const offset = to.chroma_offset[y / 2 & 7] + (x / 2 & 7);
     const float blue_scale = 0.25f * to.chroma_scale * to.blue_gain;
     const float red_scale = 0.25f * to.chroma_scale * to.red_gain;
-    uint32_t made[kTileX / 2];
+    uint32_t codes[kTileX / 2];
 
 #pragma unroll
     for (int i = 0; i < kTileX / 2; i++)
-      made[i] = pack_halves(code_of(to, blue_scale, blue[i], offset[i]),
-                            code_of(to, red_scale, red[i], offset[i]))
-                << to.shift;
-    store_chroma<kind>(to, x / 2, y / 2, all, (columns + 1) / 2, made);
+      codes[i] = pack_halves(code_of(to, blue_scale, blue[i], offset[i]),
+                             code_of(to, red_scale, red[i], offset[i]))
+                 << to.shift;
+    store_chroma<kind>(to, x / 2, y / 2, all, (columns + 1) / 2, codes);
   }
 }
 
 template <bool Halved, Kind kind>
 __global__ void __launch_bounds__(kThreads, kResident)
-    finish_kernel(const __grid_constant__ Finish job)
+    finish_kernel(const __grid_constant__ FinishJob job)
 {
   __shared__ Tables memory;
   const LookUps tables(&memory, job.source.whole_bits, job.peak->most);
@@ -367,7 +371,7 @@ bool finish(const Queue &queue, const Source &source, const Tones &tones, const 
   how.dependent = queue.overlaps;
   return launch(how, "tone mapping finish", queue.status,
                 kernel_of(source.halved, destination.kind),
-                Finish{source, tones, tables, peak, plane, base, destination});
+                FinishJob{source, tones, tables, peak, plane, base, destination});
 }
 
 } // namespace cf::tonemap

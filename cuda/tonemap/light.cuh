@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * From a source's samples to linear light. A thread has tiles of 8 x 2 pixels.
+ * From a source's samples to linear light, and the tiles of 8 x 2 pixels that threads work on.
  */
 #pragma once
 
-#include "cuda/common/int_math.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_math.cuh"
 #include "cuda/tonemap/types.cuh"
@@ -12,7 +11,8 @@
 namespace cf::tonemap
 {
 
-constexpr int kTileX = 8, kTileY = 2, kThreads = 512, kResident = 2;
+constexpr int kTileX = 8, kTileY = 2;        /* pixels of a tile */
+constexpr int kThreads = 512, kResident = 2; /* of a CTA; CTAs on an SM */
 
 /* --- tiles --- */
 
@@ -26,7 +26,7 @@ inline __host__ __device__ int tiles_of(const Source &source)
   return tiles_across(source) * div_up(source.height, kTileY);
 }
 
-/* As many CTAs as the GPU holds, or as have something to do. */
+/* A grid of one wave of resident CTAs, or fewer if there are fewer tiles. */
 inline Launch launch_of(const Queue &queue, const Source &source)
 {
   Launch how = {};
@@ -40,8 +40,8 @@ inline Launch launch_of(const Queue &queue, const Source &source)
 
 #ifdef __CUDACC__
 
-/* Calls `take (x, y)` for the first pixel of each of a thread's tiles. */
-template <typename Take> __device__ __forceinline__ void for_tiles(const Source &source, Take take)
+/* Calls work(x, y) for each of the thread's tiles, with its first pixel. */
+template <typename Work> __device__ __forceinline__ void for_tiles(const Source &source, Work work)
 {
   const unsigned across = (unsigned)tiles_across(source), all = (unsigned)tiles_of(source);
 
@@ -49,11 +49,12 @@ template <typename Take> __device__ __forceinline__ void for_tiles(const Source 
        tile += gridDim.x * kThreads) {
     const unsigned row = tile / across;
 
-    take((int)(tile - row * across) * kTileX, (int)row * kTileY);
+    work((int)(tile - row * across) * kTileX, (int)row * kTileY);
   }
 }
 
-/* Copies what lies in device memory to shared memory; both are aligned to 16 bytes. */
+/* Copies `Bytes` of global memory to shared memory, by all threads; both are aligned to 16 bytes.
+ */
 template <int Bytes> __device__ __forceinline__ void copy_words(const void *from, void *to)
 {
   static_assert(Bytes % (16 * kThreads) == 0);
@@ -62,19 +63,20 @@ template <int Bytes> __device__ __forceinline__ void copy_words(const void *from
     ((uint4 *)to)[i + threadIdx.x] = ((const uint4 *)from)[i + threadIdx.x];
 }
 
-/* Half `i` of a word of two samples, and kWhole. */
+/* kWhole plus sample `i` of a word of two. */
 __device__ __forceinline__ float whole_of(uint32_t word, int i)
 {
   return __uint_as_float(__byte_perm(word, kWholeBits, i ? 0x7432 : 0x7410));
 }
 
-/* The low bits are `number`, not below 0, without its fraction. */
-__device__ __forceinline__ uint32_t cut_off(float number)
+/* kWholeBits plus `number`, at least 0, rounded down. */
+__device__ __forceinline__ uint32_t floor_bits(float number)
 {
   return __float_as_uint(__fadd_rd(number, kWhole));
 }
 
-/* Samples x .. x + 2 Words - 1 of a row that has `width`; those beyond are as the last. */
+/* Loads samples x .. x + 2 Words - 1 of a row, two in a word; samples beyond the row's `width`
+ * repeat the last. */
 template <int Words>
 __device__ __forceinline__ void load_samples(const uint8_t *row, int x, int width, bool words,
                                              uint32_t (&to)[Words])
@@ -98,8 +100,8 @@ __device__ __forceinline__ void load_samples(const uint8_t *row, int x, int widt
                                                      << 16;
 }
 
-/* Words of blue and red of a row of a tile: of each pair of columns, or of each pixel.
- * Those beyond the picture are as those beside them. */
+/* The chroma of a row of a tile: a word of Cb (low) and Cr for each two columns (`Halved`), or for
+ * each pixel. Samples beyond the picture repeat the last. */
 template <bool Halved> struct Chroma {
   static constexpr int kCount = Halved ? kTileX / 2 : kTileX;
   uint32_t word[kCount];
@@ -109,7 +111,7 @@ template <bool Halved> struct Chroma {
     return word[Halved ? i / 2 : i];
   }
 
-  /* Of pixels from x on of row y of the picture. */
+  /* Loads the chroma of pixels from x on in row y of the picture. */
   __device__ __forceinline__ void load(const Source &source, int x, int y)
   {
     const int first = Halved ? x / 2 : x, row = source.halved_rows ? y / 2 : y;
@@ -150,18 +152,19 @@ struct Colour {
   float red, green, blue;
 };
 
-/* A table in shared memory: its address less what the bits of kWhole make of an index. */
+/* A table in shared memory, looked up by an index plus kWhole: the address is corrected for
+ * kWholeBits. */
 template <typename Entry> struct Table {
   uint32_t address;
 
-  /* `whole_bits` is kWholeBits, from the kernel's arguments: a compiler that knew it would add it
-   * to each index. */
+  /* `whole_bits` is kWholeBits as a kernel parameter: if the compiler knew its value, it would
+   * correct each index instead of the address. */
   __device__ __forceinline__ Table(const Entry *entries, uint32_t whole_bits)
       : address(smem_address(entries) - whole_bits * (uint32_t)sizeof(Entry))
   {
   }
 
-  /* `whole` is the index and kWhole, rounded down. */
+  /* The address of an entry; `whole` is the index plus kWhole, rounded down. */
   __device__ __forceinline__ uint32_t of(float whole) const
   {
     return address + __float_as_uint(whole) * (uint32_t)sizeof(Entry);
@@ -180,13 +183,13 @@ __device__ __forceinline__ float on_line(const Line &line, float x)
   return fmaf(line.slope, x, line.offset);
 }
 
-/* A weighted mean, exact where all three are the same. */
+/* The mean of the components with these weights of red and blue; exact if all three are equal. */
 __device__ __forceinline__ float weigh(const Colour &colour, float red, float blue)
 {
   return fmaf(red, colour.red - colour.green, fmaf(blue, colour.blue - colour.green, colour.green));
 }
 
-/* Signals of 1 have the last line. */
+/* Light of a signal 0 .. 1; the signal 1 has the last line. */
 __device__ __forceinline__ float look_up_light(const Table<Line> &table, float signal)
 {
   constexpr float kLines = kLightLines - 0.01f;
@@ -194,7 +197,7 @@ __device__ __forceinline__ float look_up_light(const Table<Line> &table, float s
   return on_line(load_line(table.of(__fmaf_rd(signal, kLines, kWhole))), signal);
 }
 
-/* What a word of chroma adds to luma, in R'G'B'. */
+/* R'G'B' less luma, from a word of chroma. */
 __device__ __forceinline__ Colour chroma_of(const Source &source, uint32_t word)
 {
   const float blue = whole_of(word & source.significant, 0) - source.chroma_centre;
@@ -204,7 +207,7 @@ __device__ __forceinline__ Colour chroma_of(const Source &source, uint32_t word)
           source.blue_from * blue};
 }
 
-/* Linear light in nits, of half `i` of a word of luma. */
+/* Linear light in nits of a pixel: its luma is sample `i` of `word`, `chroma` is chroma_of(). */
 __device__ __forceinline__ Colour light_of(const Source &source, const Tones &tones,
                                            const Table<Line> &table, uint32_t word, int i,
                                            const Colour &chroma)
@@ -227,7 +230,7 @@ __device__ __forceinline__ Colour light_of(const Source &source, const Tones &to
   return light;
 }
 
-/* Stops above black. */
+/* The luminance of light in stops above black. */
 __device__ __forceinline__ float stops_of(const Tones &tones, const Colour &light)
 {
   const float luminance = weigh(light, tones.red_luminance, tones.blue_luminance);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Where the peak is measured: it follows a frame's histogram. And the tables of the tones.
+ * The peak, updated from a frame's histogram, and the tables of tones.
  */
 #include "cuda/tonemap/types.cuh"
 
@@ -10,11 +10,11 @@ namespace
 {
 
 constexpr int kCoarse = CF_TONEMAP_CUT_BINS, kWidth = CF_TONEMAP_BINS / kCoarse;
-constexpr int kTableThreads = 32; /* double precision is slow on most GPUs: many multiprocessors */
+constexpr int kTableThreads = 32; /* small CTAs on many SMs: fp64 is slow on most GPUs */
 
 static_assert(kWidth == 32, "a warp adds up a coarse bin");
 
-/* cf_tonemap_brightest_bin(), by coarse bins first. */
+/* cf_tonemap_brightest_bin(), searched in coarse bins first. */
 __device__ int brightest_bin(const uint32_t *histogram, const uint32_t *sum, uint32_t samples)
 {
   uint64_t above = 0;
@@ -30,7 +30,7 @@ __device__ int brightest_bin(const uint32_t *histogram, const uint32_t *sum, uin
   return 0;
 }
 
-/* A thread a bin. */
+/* One CTA, a thread for each bin. Thread 0 updates the peak. */
 __global__ void __launch_bounds__(CF_TONEMAP_BINS)
     follow_kernel(Peak *peak, CfTonemapParams params, uint32_t samples, CfTonemapPace pace,
                   bool fresh)
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(CF_TONEMAP_BINS)
   peak->nits = cf_tonemap_nits(peak->memory.peak);
 }
 
-/* Through the values at lines i and i + 1. */
+/* Line `i`, through the values at its start and at that of the next line. */
 __device__ Line line_of(int i, double here, double next)
 {
   const double slope = (next - here) * (kToneLines / 65535.0);
@@ -64,7 +64,7 @@ __device__ Line line_of(int i, double here, double next)
   return {(float)(here - slope * i * (65535.0 / kToneLines)), (float)slope};
 }
 
-/* A thread an entry. */
+/* A thread for each entry of the tables. */
 __global__ void __launch_bounds__(kTableThreads)
     tones_kernel(CfTonemapParams params, double nits, Peak *peak, Tables *tables)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the kernels of tone mapping share: frames, tables in device memory, and their launchers.
+ * What the host and the kernels of tone mapping share: frames, tables in device memory, launches.
  */
 #pragma once
 
 #include "cuda/common/context.cuh"
+#include "cuda/common/int_math.cuh"
 #include "cuda/common/launch.cuh"
 
 extern "C" {
@@ -14,57 +15,54 @@ extern "C" {
 namespace cf::tonemap
 {
 
-/* Integers below 2^22 go to floats and back as the low bits of 2^23 and more. */
-constexpr uint32_t kWholeBits = 0x4b000000;
-constexpr float kWhole = 8388608.0f;
-
 /* --- device memory of a state --- */
 
-/* A function between two entries of its table is this line. */
+/* An entry of a table: the function up to the next entry is offset + slope * x. */
 struct alignas(8) Line {
   float offset, slope;
 };
 
 constexpr int kLightLines = CF_TONEMAP_LIGHT_STEPS / 2, kToneLines = CF_TONEMAP_TONE_STEPS / 2;
 
-/* What kernels look up. They copy it to shared memory, in words of 16 bytes. */
+/* Kernels copy these to shared memory, 16 bytes at a time. */
 struct alignas(16) Tables {
-  Line light[kLightLines]; /* of signals of 0..1 */
+  Line light[kLightLines]; /* linear light of a signal 0 .. 1 */
 
-  /* CfTonemapTone, by codes of the plane. */
+  /* CfTonemapTone of a code of the plane (analyse()). */
   Line gain[kToneLines];
   struct alignas(16) Rest {
     Line room, saturation;
   } rest[kToneLines];
 };
 
-static_assert(sizeof(Tables) <= 48 * 1024, "all GPUs have room");
+static_assert(sizeof(Tables) <= 48 * 1024, "static shared memory of a CTA");
 
-/* The peak, measured or not. */
+/* The peak of the content, measured or set. */
 struct Peak {
   CfTonemapMemory memory;
-  double nits;
-  float most; /* CfTonemapCurve.most, in units of what is above the knee, of any peak */
-  uint32_t histogram[CF_TONEMAP_BINS]; /* of the frame under way, else 0 */
+  double nits; /* if measured */
+  float most;  /* CfTonemapCurve.most less the knee, over 1 less the knee; also of a set peak */
+  uint32_t
+      histogram[CF_TONEMAP_BINS]; /* of the current frame, between analyse() and follow_peak() */
 };
 
 /* --- frames --- */
 
-/* HDR, samples of 16 bits. */
+/* HDR: Y'CbCr in samples of 16 bits. */
 struct Source {
   int width, height;
   const uint8_t *luma, *blue, *red; /* the first sample of each */
   ptrdiff_t luma_stride, blue_stride, red_stride;
-  bool pairs;  /* blue and red side by side; else planes of their own */
-  bool halved; /* columns of chroma */
-  bool halved_rows;
-  bool words;           /* aligned to 16 bytes */
-  bool hlg;             /* else PQ */
-  uint32_t significant; /* the bits of two samples that count */
+  bool pairs;           /* Cb and Cr are interleaved; else in planes of their own */
+  bool halved;          /* chroma has half the columns */
+  bool halved_rows;     /* chroma has half the rows */
+  bool words;           /* rows are aligned to 16 bytes */
+  bool hlg;             /* the transfer function is HLG, not PQ */
+  uint32_t significant; /* mask of the code's bits in two samples */
   uint32_t whole_bits;  /* kWholeBits */
 
-  /* Of samples with their shift; offset and centre with kWhole. Gains of what chroma adds to luma,
-   * in R'G'B'. */
+  /* From samples (codes with their shift) to R'G'B'; kWhole is added to offset and centre. The
+   * gains are those of Cr and Cb in each component. */
   float luma_offset, luma_gain, chroma_centre;
   float red_from, blue_from, green_from_blue, green_from_red;
 };
@@ -76,59 +74,63 @@ struct Destination {
   uint8_t *plane[3];
   ptrdiff_t stride[3];
   Kind kind;
-  bool pairs;    /* of chroma, side by side */
-  bool reversed; /* blue first */
-  bool words;    /* aligned to 16 bytes */
+  bool pairs;    /* Cb and Cr are interleaved */
+  bool reversed; /* of kRgb: blue comes first */
+  bool words;    /* rows are aligned to 16 bytes */
   int shift;
 
-  /* code = floor (scale value + offset), cut off at `most`; offsets with dither, by rows and
-   * columns of a plane. */
+  /* code = floor(min(scale * value + offset, most)). Offsets include dither, by row and column of
+   * the plane modulo 8. */
   float luma_scale, chroma_scale, most;
   float luma_offset[8][8], chroma_offset[8][8];
-  float weight_red, weight_blue; /* in luma */
-  float blue_gain, red_gain;     /* of their differences to luma */
+  float weight_red, weight_blue; /* of R' and B' in luma */
+  float blue_gain, red_gain;     /* of B' - Y' in Cb, of R' - Y' in Cr */
 };
 
-/* What is made of light. */
+/* Constants of the tone mapping itself. */
 struct Tones {
-  /* Of red less green and of blue less green, both of the source: what they add to green's share in
-   * luminance, which is 1, and to the components of BT.709 less luminance. */
+  /* With r = red - green and b = blue - green of the source's light: luminance of BT.709 is green +
+   * luminance_709[0] r + luminance_709[1] b, and its component c is luminance + to_709[c][0] r +
+   * to_709[c][1] b. */
   float luminance_709[2], to_709[3][2];
-  float red_luminance, blue_luminance;
-  float detail;          /* less 1; 0: noise is not raised */
-  float per_noise_floor; /* 0: everything is raised */
+  float red_luminance, blue_luminance; /* weights of red and blue in the source's luminance */
+  float detail;                        /* CfTonemapParams.detail - 1 */
+  float per_noise_floor;               /* 1 / noise_floor; 0: all detail is raised */
 };
 
-/* A plane of 16-bit samples; rows are multiples of 256 bytes, so that words of it may be read and
- * written beyond the last pixel. */
+/* A plane of 16-bit samples. Strides are multiples of 256 bytes, so that vectors may be read and
+ * written beyond the last pixel of a row. */
 struct Plane {
   uint8_t *data;
   ptrdiff_t stride;
 };
 
-/* --- kernels, in stream order; false with `status` filled where a launch fails --- */
+/* --- launches, in this order on one stream; false with `status` set if a launch fails --- */
 
 struct Queue {
   cudaStream_t stream;
   int multiprocessors;
-  bool overlaps; /* has programmatic dependent launch */
+  bool overlaps; /* the GPU has programmatic dependent launch */
   CfStatus *status;
 };
 
-/* The plane of the source's luminance. Counts its codes into peak->histogram, unless NULL. */
+/* Makes `plane`: the logarithm of the source's luminance as codes. Adds these to peak->histogram,
+ * unless `peak` is NULL. */
 bool analyse(const Queue &queue, const Source &source, const Tones &tones, const Tables *tables,
              Plane plane, Peak *peak);
 
-/* Takes the histogram over, and makes it 0 again; with `fresh`, forgets the frames before. */
+/* Updates peak->nits from the histogram, and clears it. With `fresh`, earlier frames do not count.
+ */
 bool follow_peak(const Queue &queue, const CfTonemapParams &params, uint32_t samples,
                  double seconds, bool fresh, Peak *peak);
 
-/* The lines of the tones, and peak->most, for the peak of `nits`; 0: that is peak->nits. */
+/* Makes the tables of tones, and peak->most, for a peak of `nits`; 0 stands for peak->nits. */
 bool make_tones(const Queue &queue, const CfTonemapParams &params, double nits, Peak *peak,
                 Tables *tables);
 
-/* The destination, from the source, its plane and the base. Before it waits for the kernel in front
- * of it, which must have waited for make_tones(), it reads the tables. */
+/* Makes the destination from the source, its plane, and the base (the filtered plane). Its kernel
+ * reads the tables before pdl_wait(): the launch before must itself have waited for make_tones().
+ */
 bool finish(const Queue &queue, const Source &source, const Tones &tones, const Tables *tables,
             const Peak *peak, Plane plane, Plane base, const Destination &destination);
 
