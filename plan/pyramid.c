@@ -113,11 +113,11 @@ static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
   normalise(tap, range.count);
 }
 
-/* What is left for the low taps, in samples of the fine grid; `prefilter` is a variance in source
- * samples. */
+/* What is left for the coarse taps, in samples of the fine grid; `prefilter` is a variance in
+ * source samples. */
 static double low_variance(double sigma, const CfPyramidFactors *factors, double prefilter)
 {
-  const double decimation = factors->decimation, factor = decimation * factors->thinning;
+  const double decimation = factors->decimation, factor = decimation * factors->decimation2;
   const double spline = factor > 1.0 ? factor * factor / 3.0 : 0.0;
 
   return (sigma * sigma - prefilter - spline) / (decimation * decimation);
@@ -125,14 +125,14 @@ static double low_variance(double sigma, const CfPyramidFactors *factors, double
 
 static double low_centre(const CfPyramidFactors *factors)
 {
-  return (factors->thinning - 1) / 2.0;
+  return (factors->decimation2 - 1) / 2.0;
 }
 
 /* The Gaussian ends after R + 1/2 samples. Taps less than D / 2 beyond improve how the whole ends;
  * farther ones do next to nothing. */
 static Range low_range(double sigma, const CfPyramidFactors *factors)
 {
-  const int radius = cf_gaussian_radius(sigma), factor = factors->decimation * factors->thinning;
+  const int radius = cf_gaussian_radius(sigma), factor = factors->decimation * factors->decimation2;
 
   if (factor == 1)
     return (Range){-radius, 2 * radius + 1};
@@ -175,7 +175,7 @@ static bool fill_low(CfPyramidAxis *axis, double sigma, CfStatus *status)
   const double prefilter = variance(axis->prefilter, range, prefilter_centre(factors));
 
   if (axis->factor == 1) {
-    cf_gaussian_taps(sigma, axis->low_count / 2, axis->low);
+    cf_gaussian_taps(sigma, axis->coarse_taps_count / 2, axis->coarse_taps);
     return true;
   }
   return cf_pyramid_fit_low(axis, sigma, low_variance(sigma, factors, prefilter), status);
@@ -193,12 +193,12 @@ static void find_ranges(CfPyramidAxis *axis)
   const int last = axis->size - 1;
   const int coarse_last =
       last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count - 1;
-  const int thinning = axis->factors.thinning;
+  const int decimation2 = axis->factors.decimation2;
 
   axis->coarse_first = axis->spline_first[0];
   axis->coarse_count = coarse_last - axis->coarse_first + 1;
-  axis->fine_first = thinning * axis->coarse_first + axis->low_first;
-  axis->fine_count = thinning * (axis->coarse_count - 1) + axis->low_count;
+  axis->fine_first = decimation2 * axis->coarse_first + axis->coarse_taps_first;
+  axis->fine_count = decimation2 * (axis->coarse_count - 1) + axis->coarse_taps_count;
 }
 
 /* Fine samples that read only the replicated edge sample, or only the constant, are all equal: one
@@ -214,13 +214,13 @@ static void find_made(CfPyramidAxis *axis, CfBorder border)
       floor_divide(-edge - axis->prefilter_first - axis->prefilter_count + 1, decimation);
   const int after = -floor_divide(-(axis->size - 1 + edge - axis->prefilter_first), decimation);
 
-  axis->made_first = axis->fine_first;
-  axis->made_count = axis->fine_count;
+  axis->stored_first = axis->fine_first;
+  axis->stored_count = axis->fine_count;
   if (border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT)
     return;
-  if (before > axis->made_first)
-    axis->made_first = cf_min(before, fine_last);
-  axis->made_count = cf_min(after, fine_last) - axis->made_first + 1;
+  if (before > axis->stored_first)
+    axis->stored_first = cf_min(before, fine_last);
+  axis->stored_count = cf_min(after, fine_last) - axis->stored_first + 1;
 }
 
 /* ---- The plan ---- */
@@ -234,21 +234,22 @@ static double prefilter_variance(const CfPyramidFactors *factors)
 
 bool cf_pyramid_fits(double sigma, const CfPyramidFactors *factors)
 {
-  return factors->decimation * factors->thinning == 1 ||
+  return factors->decimation * factors->decimation2 == 1 ||
          low_variance(sigma, factors, prefilter_variance(factors)) >= SMALLEST_LOW_VARIANCE;
 }
 
 static bool allocate(CfPyramidAxis *axis, CfStatus *status)
 {
   const size_t factor = (size_t)axis->factor;
-  const size_t doubles = (size_t)axis->prefilter_count + (size_t)axis->low_count + 4 * factor;
+  const size_t doubles =
+      (size_t)axis->prefilter_count + (size_t)axis->coarse_taps_count + 4 * factor;
 
   axis->storage = malloc(doubles * sizeof *axis->storage + factor * sizeof *axis->spline_first);
   if (!axis->storage)
     return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %zu filter taps", doubles);
   axis->prefilter = axis->storage;
-  axis->low = axis->prefilter + axis->prefilter_count;
-  axis->spline = axis->low + axis->low_count;
+  axis->coarse_taps = axis->prefilter + axis->prefilter_count;
+  axis->spline = axis->coarse_taps + axis->coarse_taps_count;
   axis->spline_first = (int *)(axis->spline + 4 * factor);
   return true;
 }
@@ -259,12 +260,12 @@ bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder borde
   const Range prefilter = prefilter_range(factors), low = low_range(sigma, factors);
   CfPyramidAxis next = {
       .factors = *factors,
-      .factor = factors->decimation * factors->thinning,
+      .factor = factors->decimation * factors->decimation2,
       .size = size,
       .prefilter_first = prefilter.first,
       .prefilter_count = prefilter.count,
-      .low_first = low.first,
-      .low_count = low.count,
+      .coarse_taps_first = low.first,
+      .coarse_taps_count = low.count,
   };
 
   if (next.factor > CF_PYRAMID_LARGEST_FACTOR || !cf_pyramid_fits(sigma, factors))
@@ -295,7 +296,7 @@ int cf_pyramid_halo(const CfPyramidAxis *axis, CfBorder border)
 
   if (border == CF_BORDER_WRAP)
     return -1;
-  return spline - axis->factors.decimation * axis->low_first - axis->prefilter_first;
+  return spline - axis->factors.decimation * axis->coarse_taps_first - axis->prefilter_first;
 }
 
 void cf_pyramid_axis_free(CfPyramidAxis *axis)

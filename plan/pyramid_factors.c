@@ -40,7 +40,7 @@ int cf_pyramid_level_factor(double sigma, int most)
 static CfPyramidFactors divide(int factor, int bits, const CfPyramidLimits *limits)
 {
   CfPyramidFactors factors = {.decimation = factor,
-                              .thinning = 1,
+                              .decimation2 = 1,
                               .prefilter_sigma = limits->prefilter_sigma,
                               .prefilter_reach = limits->prefilter_reach};
 
@@ -49,7 +49,7 @@ static CfPyramidFactors divide(int factor, int bits, const CfPyramidLimits *limi
   if (factors.decimation > limits->most_decimation)
     factors.decimation = limits->most_decimation;
   if (factor > factors.decimation)
-    factors.thinning = factor / factors.decimation;
+    factors.decimation2 = factor / factors.decimation;
   if (bits > 8) {
     factors.prefilter_sigma = bits > 10 ? 1.0 : 0.8;
     factors.prefilter_reach = bits > 10 ? 5.0 : 4.0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Let l be the low taps, g the Gaussian's taps, and s the distance of a source sample from result
- * x, whose phase is p. The result is the sum of v(x + s) times
+ * Let l be the coarse taps, g the Gaussian's taps, and s the distance of a source sample from
+ * result x, whose phase is p. The result is the sum of v(x + s) times
  *
- *   h_p(s) = sum over t of l[t] * u_p(s - D1 (low_first + t)),
+ *   h_p(s) = sum over t of l[t] * u_p(s - D1 (coarse_taps_first + t)),
  *   u_p(s) = sum over k of spline[4 p + k] * prefilter(s + p - D (spline_first[p] + k)).
  *
- * The low taps minimise the sum over all p and s of (h_p(s) - g(s))^2, under the condition that
+ * The coarse taps minimise the sum over all p and s of (h_p(s) - g(s))^2, under the condition that
  * they add up to 1. Sums over all s of u_p(s) * u_p(s + D1 j), j any integer, do not depend on
  * where u_p lies, so two small tables suffice:
  *
@@ -32,7 +32,7 @@
 
 /* One allocation, `storage`, holds all arrays. */
 typedef struct {
-  int count, band;          /* number of low taps; K[j] = 0 for j >= band */
+  int count, band;          /* number of coarse taps; K[j] = 0 for j >= band */
   int response_count;       /* samples of u */
   int radius;               /* of g */
   double *response;         /* u; index 0 is sample response_first() */
@@ -47,7 +47,7 @@ static bool open_fit(LowFit *fit, const CfPyramidAxis *axis, double sigma, CfSta
 {
   const int decimation = axis->factors.decimation;
 
-  fit->count = axis->low_count;
+  fit->count = axis->coarse_taps_count;
   fit->response_count = 4 * axis->factor + axis->prefilter_count - 1;
   fit->band = (3 * axis->factor + axis->prefilter_count - 1) / decimation + 1;
   fit->radius = cf_gaussian_radius(sigma);
@@ -129,14 +129,15 @@ static void find_response(LowFit *fit, const CfPyramidAxis *axis)
 static double missing(const LowFit *fit, const CfPyramidAxis *axis, int t)
 {
   const int at = response_first(axis) + axis->prefilter_first +
-                 axis->factors.decimation * (axis->low_first + t);
+                 axis->factors.decimation * (axis->coarse_taps_first + t);
   double sum = 0.0;
 
   for (int i = 0; i < fit->response_count; i++)
     sum +=
         abs(at + i) <= fit->radius ? fit->response[i] * fit->gaussian[fit->radius + at + i] : 0.0;
   for (int j = 1 - fit->band; j < fit->band; j++)
-    sum -= t + j >= 0 && t + j < fit->count ? fit->products[abs(j)] * axis->low[t + j] : 0.0;
+    sum -=
+        t + j >= 0 && t + j < fit->count ? fit->products[abs(j)] * axis->coarse_taps[t + j] : 0.0;
   return sum;
 }
 
@@ -180,14 +181,14 @@ static void solve(const LowFit *fit, double *vector)
 /* A Gaussian of this variance, with a sum of 1. */
 static void sample_gaussian(const CfPyramidAxis *axis, double variance, double *tap)
 {
-  const double centre = (axis->low_count - 1) / 2.0;
+  const double centre = (axis->coarse_taps_count - 1) / 2.0;
   double sum = 0.0;
 
-  for (int i = 0; i < axis->low_count; i++) {
+  for (int i = 0; i < axis->coarse_taps_count; i++) {
     tap[i] = exp(-0.5 * (i - centre) * (i - centre) / variance);
     sum += tap[i];
   }
-  for (int i = 0; i < axis->low_count; i++)
+  for (int i = 0; i < axis->coarse_taps_count; i++)
     tap[i] /= sum;
 }
 
@@ -200,7 +201,7 @@ static double sum_of(const double *number, int count)
   return sum;
 }
 
-/* Adds the fit to the low taps, and makes them symmetric to the last bit, despite rounding. */
+/* Adds the fit to the coarse taps, and makes them symmetric to the last bit, despite rounding. */
 static void add_fitted(const LowFit *fit, double *low)
 {
   const int count = fit->count;
@@ -226,14 +227,14 @@ bool cf_pyramid_fit_low(CfPyramidAxis *axis, double sigma, double variance, CfSt
   find_response(&fit, axis);
   factorise(&fit);
 
-  sample_gaussian(axis, variance, axis->low);
+  sample_gaussian(axis, variance, axis->coarse_taps);
   for (int i = 0; i < fit.count; i++) {
     fit.right[i] = missing(&fit, axis, i);
     fit.constant[i] = 1.0;
   }
   solve(&fit, fit.right);
   solve(&fit, fit.constant);
-  add_fitted(&fit, axis->low);
+  add_fitted(&fit, axis->coarse_taps);
   free(fit.storage);
   return true;
 }

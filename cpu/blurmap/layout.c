@@ -23,8 +23,8 @@ static const CfPyramidLimits limits = {.least_decimation = 1,
 
 static bool same_factors(const CfBlurMapLevel *a, const CfBlurMapLevel *b)
 {
-  return a->x.decimation == b->x.decimation && a->x.thinning == b->x.thinning &&
-         a->y.decimation == b->y.decimation && a->y.thinning == b->y.thinning;
+  return a->x.decimation == b->x.decimation && a->x.decimation2 == b->x.decimation2 &&
+         a->y.decimation == b->y.decimation && a->y.decimation2 == b->y.decimation2;
 }
 
 int cf_cpu_blurmap_owner(const CfBlurPlane *plane, int i)

@@ -80,7 +80,7 @@ static bool prepare_blurs(const CfCpuSharpen *sharpen, Blurs *blurs, int bits,
                           const CfFirPlan *plan, double horizontal, double vertical,
                           CfStatus *status)
 {
-  const CfPyramidFactors none = {.decimation = 1, .thinning = 1};
+  const CfPyramidFactors none = {.decimation = 1, .decimation2 = 1};
   CfVideo row = sharpen->video; /* height 1: the pyramid of single rows keeps no picture */
   CfPyramidFactors x, y;
 

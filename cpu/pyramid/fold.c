@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Columns of pictures that are small compared with sigma. Where the border mirrors or wraps, the
- * low taps would read many copies of the picture outside of it. Each sample of a copy repeats a
+ * coarse taps would read many copies of the picture outside of it. Each sample of a copy repeats a
  * fine row inside the picture or lies between two; so only rows inside are computed, and each
  * coarse row gets taps of its own for these.
  */
@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Copies are interpolated between fine rows, which is accurate enough for Gaussians this wide. */
-#define LEAST_THINNING 4
-#define LEAST_ROWS     8 /* in fine rows */
+#define LEAST_DECIMATION2 4
+#define LEAST_ROWS        8 /* in fine rows */
 /* Up to this many copies of the picture, one below the other, are read as they are. */
 #define MOST_PICTURES 2.0
 
@@ -20,7 +20,7 @@ bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid)
 {
   const CfPyramidAxis *y = &pyramid->y;
 
-  return pyramid->may_fold && y->factors.thinning >= LEAST_THINNING &&
+  return pyramid->may_fold && y->factors.decimation2 >= LEAST_DECIMATION2 &&
          y->size >= LEAST_ROWS * y->factors.decimation && pyramid->border != CF_BORDER_REPLICATE &&
          pyramid->border != CF_BORDER_CONSTANT &&
          (double)y->fine_count * y->factors.decimation > MOST_PICTURES * y->size;
@@ -61,20 +61,21 @@ void cf_cpu_pyramid_fold(CfCpuPyramid *pyramid, CfArena *arena)
   CfPyramidAxis *y = &pyramid->y;
   const int step = y->factors.decimation;
 
-  y->made_first = (int)floor(place_of(y, -0.5)) - 1;
-  y->made_count = (int)floor(place_of(y, y->size - 0.5)) + 3 - y->made_first;
+  y->stored_first = (int)floor(place_of(y, -0.5)) - 1;
+  y->stored_count = (int)floor(place_of(y, y->size - 0.5)) + 3 - y->stored_first;
   pyramid->y_folded = cf_arena_take(arena, (size_t)y->coarse_count * sizeof *pyramid->y_folded);
   for (int j = 0; j < y->coarse_count; j++) {
-    const int first = y->factors.thinning * (y->coarse_first + j) + y->low_first;
-    float *tap = cf_arena_take(arena, (size_t)y->made_count * sizeof *tap);
+    const int first = y->factors.decimation2 * (y->coarse_first + j) + y->coarse_taps_first;
+    float *tap = cf_arena_take(arena, (size_t)y->stored_count * sizeof *tap);
 
     if (!tap)
       continue;
-    memset(tap, 0, (size_t)y->made_count * sizeof *tap);
-    for (int t = 0; t < y->low_count; t++) {
+    memset(tap, 0, (size_t)y->stored_count * sizeof *tap);
+    for (int t = 0; t < y->coarse_taps_count; t++) {
       const double row = step * (first + t) + 0.5 * (step - 1);
-      add_tap(tap, place_of(y, folded(pyramid->border, row, y->size)) - y->made_first, y->low[t]);
+      add_tap(tap, place_of(y, folded(pyramid->border, row, y->size)) - y->stored_first,
+              y->coarse_taps[t]);
     }
-    pyramid->y_folded[j] = (CfLineTaps){.count = y->made_count, .tap = tap};
+    pyramid->y_folded[j] = (CfLineTaps){.count = y->stored_count, .tap = tap};
   }
 }

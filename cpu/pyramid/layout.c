@@ -43,8 +43,9 @@ static CfPyramidPath lay_out_path(CfCpuPyramid *pyramid, const CfLines *lines, b
 static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *axis = &pyramid->x;
-  const int first = axis->factors.decimation * axis->made_first + axis->prefilter_first;
-  const int end = first + axis->factors.decimation * (axis->made_count - 1) + axis->prefilter_count;
+  const int first = axis->factors.decimation * axis->stored_first + axis->prefilter_first;
+  const int end =
+      first + axis->factors.decimation * (axis->stored_count - 1) + axis->prefilter_count;
   CfRowMargins margins = {.before = first < 0 ? -first : 0,
                           .after = end > axis->size ? end - axis->size : 0};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
@@ -63,8 +64,8 @@ static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena 
 static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
-  const int before = made->made_first - axis->fine_first;
-  const int after = axis->fine_first + axis->fine_count - made->made_first - made->made_count;
+  const int before = made->stored_first - axis->fine_first;
+  const int after = axis->fine_first + axis->fine_count - made->stored_first - made->stored_count;
   CfRowMargins margins = {.before = cf_max(before, 0), .after = cf_max(after, 0)};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
 
@@ -82,8 +83,8 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   const CfFormatInfo *info = cf_format_info(pyramid->video.format);
   const CfPyramidAxis *x = &pyramid->x, *y = &pyramid->y;
   const CfTaps x_prefilter = cf_taps(x->prefilter, x->prefilter_count, 0);
-  const CfTaps x_low = cf_taps(x->low, x->low_count, 0);
-  const CfTaps y_low = cf_taps(y->low, y->low_count, 0);
+  const CfTaps x_low = cf_taps(x->coarse_taps, x->coarse_taps_count, 0);
+  const CfTaps y_low = cf_taps(y->coarse_taps, y->coarse_taps_count, 0);
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
   if (info->bits == 8)
@@ -120,11 +121,11 @@ static size_t larger(size_t a, size_t b)
 static size_t work_samples(const CfCpuPyramid *pyramid, int extended)
 {
   const CfPyramidAxis *x = &pyramid->x;
-  const int step = x->factors.decimation, thinning = x->factors.thinning;
+  const int step = x->factors.decimation, decimation2 = x->factors.decimation2;
   const int channels = pyramid->channels;
 
   return larger(cf_row_work(extended + step, channels, step),
-                larger(cf_row_work(x->fine_count + thinning, channels, thinning),
+                larger(cf_row_work(x->fine_count + decimation2, channels, decimation2),
                        cf_row_work(pyramid->width, channels, x->factor)));
 }
 
@@ -134,7 +135,7 @@ CfPyramidScratch cf_cpu_pyramid_take_scratch(const CfCpuPyramid *pyramid, CfAren
   const int extended =
       pyramid->source_margins.before + pyramid->width + pyramid->source_margins.after;
   const int source_rows = (CF_PYRAMID_FINE_ROWS - 1) * y->factors.decimation + y->prefilter_count;
-  const int lines = cf_max(source_rows, cf_max(y->low_count + 1, y->made_count));
+  const int lines = cf_max(source_rows, cf_max(y->coarse_taps_count + 1, y->stored_count));
   const int rows = cf_max(CF_PYRAMID_FINE_ROWS, CF_PYRAMID_RESULT_ROWS / y->factor + 5);
   const int longest = cf_max(extended, x->fine_count) + CF_PYRAMID_LARGEST_STEP;
   /* Interpolation works on whole blocks of D pixels. */
@@ -170,12 +171,12 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
   CfArena counted = {0}, scratch = {0}, placed;
 
   lay_out_tables(pyramid, &counted);
-  pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
+  pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.stored_count);
   pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
   cf_cpu_pyramid_take_scratch(pyramid, &scratch);
   pyramid->scratch_stride = scratch.used;
 
-  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.stored_count;
   const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row may overwrite this much */
   const size_t all_scratch = pyramid->owner ? 0 : scratch.used * (size_t)pyramid->threads;

@@ -9,19 +9,20 @@
 #include "cpu/pyramid/layout.h"
 #include "plan/int_math.h"
 
-/* The low taps of a coarse row. */
+/* The coarse taps of a coarse row. */
 static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)
 {
   return pyramid->y_folded ? &pyramid->y_folded[coarse] : &pyramid->y_low;
 }
 
-/* The fine row that one of these taps reads, as an index from the owner's made_first on. */
+/* The fine row that one of these taps reads, as an index from the owner's stored_first on. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
-  const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
+  const int fine =
+      axis->factors.decimation2 * (coarse + axis->coarse_first) + axis->coarse_taps_first + tap;
 
-  return pyramid->y_folded ? tap : cf_clamp(fine - made->made_first, 0, made->made_count - 1);
+  return pyramid->y_folded ? tap : cf_clamp(fine - made->stored_first, 0, made->stored_count - 1);
 }
 
 /* ---- Step 1: prefilter and decimate ---- */
@@ -53,7 +54,7 @@ static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfPyramidAxis *axis = &pyramid->y;
   const int step = axis->factors.decimation, pixel = pyramid->channels * pyramid->bytes;
-  const int top = step * (axis->made_first + first) + axis->prefilter_first;
+  const int top = step * (axis->stored_first + first) + axis->prefilter_first;
   const int count = step * (rows - 1) + axis->prefilter_count;
   const CfLines *lines = run->path->lines;
   const size_t line_bytes = (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * lines->size;
@@ -115,7 +116,7 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                               .step = pyramid->x.factors.decimation,
                               .channels = pyramid->channels,
                               .taps = fixed ? pyramid->x_prefilter_fixed : pyramid->x_prefilter};
-  const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
+  const int first = filter.step * pyramid->x.stored_first + pyramid->x.prefilter_first;
   const size_t pixel = (size_t)pyramid->channels * lines->size;
   /* Where no margin is needed, the first pixels of the line may not be needed either. */
   const uint8_t *from =
@@ -123,10 +124,10 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
 
   cf_row_extend(line, pyramid->width, pixel, &pyramid->source_margins, border_pixel,
                 scratch->extended);
-  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work,
+  cf_row_filter(&filter, from, pyramid->x.stored_count, scratch->work,
                 fixed ? (void *)scratch->rows : to);
   if (fixed)
-    cf_row_to_float(lines, scratch->rows, pyramid->x.made_count * pyramid->channels, to);
+    cf_row_to_float(lines, scratch->rows, pyramid->x.stored_count * pyramid->channels, to);
 }
 
 /* Computes fine rows. False where a pixel is not opaque but has to be. */
@@ -179,14 +180,14 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
   return !atomic_load(&fine.failed);
 }
 
-/* ---- Step 2: the low taps ---- */
+/* ---- Step 2: the coarse taps ---- */
 
 /* Filters a line of fine samples, which is already filtered along columns, to coarse samples. */
 static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidScratch *scratch,
                               const float *line, float *to)
 {
   const CfRowFilter filter = {.lines = &cf_lines_float,
-                              .step = pyramid->x.factors.thinning,
+                              .step = pyramid->x.factors.decimation2,
                               .channels = pyramid->channels,
                               .taps = pyramid->x_low};
 
@@ -237,7 +238,7 @@ static void make_coarse_steps(void *context, int first, int end)
 static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
 {
   /* Neighbouring rows read nearly the same lines where no fine row is skipped. */
-  const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
+  const int step = pyramid->y_low.tap && pyramid->y.factors.decimation2 == 1 ? 2 : 1;
   CoarseRows coarse = {.pyramid = pyramid, .rows = rows, .step = step};
 
   cf_parallel_for(pyramid->threads, (rows.last - rows.first) / step + 1, 4, make_coarse_steps,

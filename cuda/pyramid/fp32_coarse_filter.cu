@@ -34,7 +34,7 @@ struct CoarseTile {
 /* Groups of 4 fine rows that the eight rows of a tile read. */
 __device__ inline int groups_of(const Fp32Axis &axis)
 {
-  return (axis.taps_count + kCoarseFilterRows - 1 + 3) / 4;
+  return (axis.coarse_taps_count + kCoarseFilterRows - 1 + 3) / 4;
 }
 
 /* Adds 4 consecutive samples to 8 consecutive outputs; `taps[0]` is the tap of the first sample in
@@ -72,7 +72,7 @@ __device__ inline void filter_tile(const Fp32Plane &plane, const CoarseTile &til
   const int lane = (int)threadIdx.x % kCoarseFilterColumns,
             slice = (int)threadIdx.x / kCoarseFilterColumns;
   const int x = tile.column + lane, groups = groups_of(axis);
-  const int first = tile.row + axis.taps_first - plane.fine_first, last = rows - 1;
+  const int first = tile.row + axis.coarse_taps_first - plane.fine_first, last = rows - 1;
   const float *from = plane.coarse_x + (size_t)tile.channel * rows * pitch + min(x, width - 1);
   const bool inside = first >= 0 && first + 4 * groups <= rows;
   float sum[kCoarseFilterRows] = {};

@@ -161,10 +161,11 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane, in
   const Fp32Axis &axis = plane.x;
   const Segment segment(plane, cta);
   /* Fine samples f0 .. f1 - 1 are computed; those that taps read beyond these repeat the edge. */
-  const int wanted = segment.j0 + axis.taps_first;
+  const int wanted = segment.j0 + axis.coarse_taps_first;
   const int f0 = min(max(wanted, axis.stored_first), axis.stored_end - 1);
-  const int f1 = min(max(wanted + segment.outputs - 1 + axis.taps_count, axis.stored_first + 1),
-                     axis.stored_end);
+  const int f1 =
+      min(max(wanted + segment.outputs - 1 + axis.coarse_taps_count, axis.stored_first + 1),
+          axis.stored_end);
   const int fine = f1 - f0;
   const int stride = phase_stride(fine, K);
   const int extended = round_up(segment.outputs, 4) + 4 * axis.taps_groups;
@@ -227,7 +228,7 @@ __global__ void __launch_bounds__(kThreads)
 int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment)
 {
   const int span = axis->factor == 1 ? 1 : wide ? kPrefilterSpan16 : kPrefilterSpan8;
-  const int fine = segment + axis->taps_count;
+  const int fine = segment + axis->coarse_taps_count;
 
   return 4 * (axis->factor * phase_stride(fine, span) + round_up(fine, 4) + round_up(segment, 4) +
               8 * axis->taps_groups + 4);

@@ -33,9 +33,9 @@ bool has_one_gray_plane(const CfFormatInfo *format)
 void describe_taps(Fp32Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
   describe_axis(to, axis, border);
-  to->taps_groups = div_up(axis->low_count + 3, 4);
-  for (int i = 0; i < axis->low_count; i++)
-    to->taps[i] = (float)axis->low[i];
+  to->taps_groups = div_up(axis->coarse_taps_count + 3, 4);
+  for (int i = 0; i < axis->coarse_taps_count; i++)
+    to->taps[i] = (float)axis->coarse_taps[i];
 }
 
 void set_tables(Fp32Job *job, const CfPyramidAxis *axis)
@@ -54,7 +54,7 @@ bool axis_fits(const CfPyramidAxis *axis, bool wide)
   const int span = wide ? kPrefilterSpan16 : kPrefilterSpan8;
 
   return axis->factor <= kFp32MaxFactor && axis->prefilter_count <= span * axis->factor &&
-         axis->low_count + 10 <= kFp32MaxTaps;
+         axis->coarse_taps_count + 10 <= kFp32MaxTaps;
 }
 
 void describe_samples(Fp32Plane *plane, const CfVideo *video, int p, const CfFirPlane *filter)

@@ -19,14 +19,14 @@ void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, 
 void describe_axis(Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
   to->factor = axis->factor;
-  to->decimation2 = axis->factors.thinning;
+  to->decimation2 = axis->factors.decimation2;
   to->size = axis->size;
   to->border = border;
   to->prefilter_first = axis->prefilter_first;
-  to->taps_first = axis->low_first;
-  to->taps_count = axis->low_count;
-  to->stored_first = axis->made_first;
-  to->stored_end = axis->made_first + axis->made_count;
+  to->coarse_taps_first = axis->coarse_taps_first;
+  to->coarse_taps_count = axis->coarse_taps_count;
+  to->stored_first = axis->stored_first;
+  to->stored_end = axis->stored_first + axis->stored_count;
   to->coarse_first = axis->coarse_first;
   to->coarse_end = axis->coarse_first + axis->coarse_count;
   to->halo = cf_pyramid_halo(axis, border);
@@ -62,10 +62,11 @@ void place_rows(Plane *plane, const Axis *y, CfPlaneRows rows, CfPlaneRows reada
   plane->coarse_first = clamp(rows.first / y->factor - reach, y->coarse_first, y->coarse_end - 1);
   plane->coarse_end =
       clamp((rows.end - 1) / y->factor + reach + 1, plane->coarse_first + 1, y->coarse_end);
-  plane->fine_first = clamp(y->decimation2 * plane->coarse_first + y->taps_first, y->stored_first,
-                            y->stored_end - 1);
-  plane->fine_end = clamp(y->decimation2 * (plane->coarse_end - 1) + y->taps_first + y->taps_count,
-                          plane->fine_first + 1, y->stored_end);
+  plane->fine_first = clamp(y->decimation2 * plane->coarse_first + y->coarse_taps_first,
+                            y->stored_first, y->stored_end - 1);
+  plane->fine_end =
+      clamp(y->decimation2 * (plane->coarse_end - 1) + y->coarse_taps_first + y->coarse_taps_count,
+            plane->fine_first + 1, y->stored_end);
 }
 
 } // namespace cf::pyramid

@@ -17,12 +17,11 @@ extern "C" {
 namespace cf::pyramid
 {
 
-/* One axis of one plane. Indices are absolute, as in plan/pyramid.h, whose names these are but that
- * `taps` is `low` there, `decimation2` is `thinning` and `stored` is `made`. */
+/* One axis of one plane: the part of CfPyramidAxis that kernels need. */
 struct Axis {
   int factor, decimation2; /* D, D2 */
   int size, border;
-  int prefilter_first, taps_first, taps_count;
+  int prefilter_first, coarse_taps_first, coarse_taps_count;
   int stored_first, stored_end;
   int coarse_first, coarse_end;
   int halo; /* cf_pyramid_halo */

@@ -64,7 +64,7 @@ __device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> 
   const U8Axis &axis = plane.y;
   const int lane = (int)threadIdx.x % 32;
   const int wanted =
-      axis.decimation2 * ((16 * stack.top >> axis.factor_log2) - 2) + axis.taps_first;
+      axis.decimation2 * ((16 * stack.top >> axis.factor_log2) - 2) + axis.coarse_taps_first;
   const int skipped = wanted & 1, pair = (wanted - skipped - plane.coarse_x_first) / 2 + lane % 4;
 
 #pragma unroll 1

@@ -35,7 +35,7 @@ struct Segment {
   /* The fine column with which the first product of the first output begins. */
   __device__ int sample(const U8Axis &axis) const
   {
-    return axis.decimation2 * (axis.coarse_first + first) + axis.taps_first - axis.skipped;
+    return axis.decimation2 * (axis.coarse_first + first) + axis.coarse_taps_first - axis.skipped;
   }
 };
 

@@ -36,10 +36,10 @@ void describe_u8_axis(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
 
 void set_taps(U8Taps *to, const CfPyramidAxis *axis)
 {
-  for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
-    const uint16_t half = half_bits(axis->low[i]);
+  for (int i = 0; i < (axis->coarse_taps_count + 1) / 2; i++) {
+    const uint16_t half = half_bits(axis->coarse_taps[i]);
 
-    to->tap[i] = half | (uint32_t)half_bits(axis->low[i] - half_value(half)) << 16;
+    to->tap[i] = half | (uint32_t)half_bits(axis->coarse_taps[i] - half_value(half)) << 16;
   }
 }
 
@@ -50,9 +50,9 @@ void describe_products(U8Plane *plane)
   U8Axis *x = &plane->x, *y = &plane->y;
   const int needed = 16 * stack_tiles(y->factor) / y->factor + 4;
 
-  x->skipped = (x->decimation2 * x->coarse_first + x->taps_first - plane->left) & 3;
-  x->chunks = div_up(x->skipped + 15 * x->decimation2 + x->taps_count, 16);
-  y->chunks = div_up(1 + (needed - 1) * y->decimation2 + y->taps_count, 16);
+  x->skipped = (x->decimation2 * x->coarse_first + x->coarse_taps_first - plane->left) & 3;
+  x->chunks = div_up(x->skipped + 15 * x->decimation2 + x->coarse_taps_count, 16);
+  y->chunks = div_up(1 + (needed - 1) * y->decimation2 + y->coarse_taps_count, 16);
 }
 
 /* The sum of the prefilter's taps as bytes. */
@@ -97,7 +97,7 @@ bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pla
 
   factors[0].boxes = factors[1].boxes = true; /* also of 10 bits: see kU8LeastSigma */
   if (fine_columns) {
-    factors[0].thinning *= factors[0].decimation / kU8LeastDecimation;
+    factors[0].decimation2 *= factors[0].decimation / kU8LeastDecimation;
     factors[0].decimation = kU8LeastDecimation;
   }
   describe_samples(plane, video, p, &plan->plane[p]);

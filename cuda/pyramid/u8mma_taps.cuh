@@ -38,9 +38,9 @@ static __device__ __noinline__ void stage_taps(const U8Axis &axis, const U8Taps 
 {
   const int before = zeros_before_taps(axis.decimation2);
 
-  for (int i = (int)threadIdx.x; i < 2 * before + axis.taps_count + 16; i += kThreads) {
-    const uint32_t first = tap_of(taps, axis.taps_count, i - before);
-    const uint32_t second = tap_of(taps, axis.taps_count, i - before + 1);
+  for (int i = (int)threadIdx.x; i < 2 * before + axis.coarse_taps_count + 16; i += kThreads) {
+    const uint32_t first = tap_of(taps, axis.coarse_taps_count, i - before);
+    const uint32_t second = tap_of(taps, axis.coarse_taps_count, i - before + 1);
 
     half[i] = __byte_perm(first, second, 0x5410);
     residual[i] = __byte_perm(first, second, 0x7632);

@@ -44,9 +44,10 @@ static void run_axis(const CfPyramidAxis *axis, const double *line, CfBorder bor
     fine[i] = fine_sample(axis, line, border, axis->fine_first + i);
   for (int j = 0; j < axis->coarse_count; j++) {
     coarse[j] = 0.0;
-    for (int t = 0; t < axis->low_count; t++)
-      coarse[j] += axis->low[t] * fine[axis->factors.thinning * (axis->coarse_first + j) +
-                                       axis->low_first + t - axis->fine_first];
+    for (int t = 0; t < axis->coarse_taps_count; t++)
+      coarse[j] +=
+          axis->coarse_taps[t] * fine[axis->factors.decimation2 * (axis->coarse_first + j) +
+                                      axis->coarse_taps_first + t - axis->fine_first];
   }
   for (int x = 0; x < axis->size; x++) {
     const int phase = x % axis->factor;
@@ -74,7 +75,7 @@ static void blur_exactly(const double *line, int size, double sigma, CfBorder bo
 }
 
 static const struct {
-  int decimation, thinning;
+  int decimation, decimation2;
 } splits[] = {{1, 1}, {2, 1}, {4, 1}, {8, 1}, {1, 4}, {4, 2}, {8, 8}};
 
 #define SPLITS ((int)(sizeof splits / sizeof splits[0]))
@@ -82,7 +83,7 @@ static const struct {
 static CfPyramidFactors factors_of(int i)
 {
   return (CfPyramidFactors){.decimation = splits[i].decimation,
-                            .thinning = splits[i].thinning,
+                            .decimation2 = splits[i].decimation2,
                             .prefilter_sigma = 0.8,
                             .prefilter_reach = 4.0};
 }
@@ -96,9 +97,9 @@ static void pyramid_is_the_gaussian(CfTest *test)
     for (int s = 0; s < 6; s++) {
       for (int border = 0; border <= CF_BORDER_CONSTANT; border++) {
         const CfPyramidFactors factors = factors_of(i);
-        const double sigma =
-            fmin(factors.decimation * factors.thinning * (2.0 + cf_random_unit(&test->random) * 4),
-                 250.0);
+        const double sigma = fmin(factors.decimation * factors.decimation2 *
+                                      (2.0 + cf_random_unit(&test->random) * 4),
+                                  250.0);
         CfPyramidAxis axis = {0};
         CfStatus status = {CF_OK, ""};
         double worst = 0.0;
@@ -107,7 +108,7 @@ static void pyramid_is_the_gaussian(CfTest *test)
         for (int x = 0; x < sizes[s]; x++)
           line[x] = cf_random_below(&test->random, 2) * 255.0;
         cf_test_context(test, "sigma %g, %dx%d, size %d, border %d", sigma, factors.decimation,
-                        factors.thinning, sizes[s], border);
+                        factors.decimation2, sizes[s], border);
         if (!CF_EXPECT(test,
                        cf_pyramid_axis(&axis, sigma, sizes[s], (CfBorder)border, &factors, &status),
                        "%s", status.message))
@@ -173,7 +174,7 @@ static double tail_distance(const double *got, const double *want)
   return worst;
 }
 
-/* From the smallest sigma that backends use for a D, to one and a half times it. With low taps
+/* From the smallest sigma that backends use for a D, to one and a half times it. With coarse taps
  * sampled from a Gaussian of the right variance the distances would be 0.045 and 1.81, 0.070 and
  * 2.46, 0.077 and 3.09, 0.077 and 2.24, 0.072 and 2.51, 0.049 and 2.15. */
 static void tails_are_those_of_the_gaussian(CfTest *test)
@@ -193,7 +194,7 @@ static void tails_are_those_of_the_gaussian(CfTest *test)
     double worst = 0.0, worst_in_tail = 0.0;
 
     for (double ratio = 2.0; ratio < 3.0; ratio += 0.0625) {
-      const double sigma = ratio * factors->decimation * factors->thinning;
+      const double sigma = ratio * factors->decimation * factors->decimation2;
       const int radius = cf_gaussian_radius(sigma);
       CfPyramidAxis axis = {0};
 
@@ -210,7 +211,7 @@ static void tails_are_those_of_the_gaussian(CfTest *test)
       }
       cf_pyramid_axis_free(&axis);
     }
-    cf_test_context(test, "%dx%d%s", factors->decimation, factors->thinning,
+    cf_test_context(test, "%dx%d%s", factors->decimation, factors->decimation2,
                     factors->boxes ? ", boxes" : "");
     CF_EXPECT(test, worst < cases[i].most, "off by %g", worst);
     CF_EXPECT(test, worst_in_tail < cases[i].most_in_tail, "the tail is off by %g", worst_in_tail);
@@ -231,19 +232,19 @@ static void made_ones_suffice(CfTest *test)
 
       for (int x = 0; x < size; x++)
         line[x] = cf_random_unit(&test->random);
-      cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.thinning, size,
-                      border);
+      cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.decimation2,
+                      size, border);
       CF_EXPECT(test, cf_pyramid_axis(&axis, 200.0, size, border, &factors, NULL), "no plan");
       CF_EXPECT(test,
-                axis.made_first >= axis.fine_first && axis.made_count >= 1 &&
-                    axis.made_first + axis.made_count <= axis.fine_first + axis.fine_count,
-                "made %d+%d of %d+%d", axis.made_first, axis.made_count, axis.fine_first,
+                axis.stored_first >= axis.fine_first && axis.stored_count >= 1 &&
+                    axis.stored_first + axis.stored_count <= axis.fine_first + axis.fine_count,
+                "made %d+%d of %d+%d", axis.stored_first, axis.stored_count, axis.fine_first,
                 axis.fine_count);
-      CF_EXPECT(test, axis.made_count <= size / factors.decimation + axis.prefilter_count + 2,
-                "%d made", axis.made_count);
+      CF_EXPECT(test, axis.stored_count <= size / factors.decimation + axis.prefilter_count + 2,
+                "%d made", axis.stored_count);
       for (int j = axis.fine_first; j < axis.fine_first + axis.fine_count; j++) {
-        const int last = axis.made_first + axis.made_count - 1;
-        const int made = j < axis.made_first ? axis.made_first : j > last ? last : j;
+        const int last = axis.stored_first + axis.stored_count - 1;
+        const int made = j < axis.stored_first ? axis.stored_first : j > last ? last : j;
 
         CF_EXPECT(test,
                   fabs(fine_sample(&axis, line, border, j) -
@@ -265,9 +266,12 @@ static void taps_add_up(CfTest *test)
     CF_EXPECT(test, cf_pyramid_axis(&axis, 130.0, 100, CF_BORDER_WRAP, &factors, NULL), "no plan");
     for (int t = 0; t < axis.prefilter_count; t++)
       prefilter += axis.prefilter[t];
-    for (int t = 0; t < axis.low_count; t++) {
-      low += axis.low[t];
-      CF_EXPECT(test, fabs(axis.low[t] - axis.low[axis.low_count - 1 - t]) < 1e-15, "asymmetric");
+    for (int t = 0; t < axis.coarse_taps_count; t++) {
+      low += axis.coarse_taps[t];
+      CF_EXPECT(test,
+                fabs(axis.coarse_taps[t] - axis.coarse_taps[axis.coarse_taps_count - 1 - t]) <
+                    1e-15,
+                "asymmetric");
     }
     CF_EXPECT(test, fabs(prefilter - 1.0) < 1e-14 && fabs(low - 1.0) < 1e-14, "%g, %g", prefilter,
               low);
@@ -332,7 +336,7 @@ static void factors_are_divided(CfTest *test)
   static const struct {
     const CfPyramidLimits *limits;
     double sigma;
-    int bits, decimation, thinning;
+    int bits, decimation, decimation2;
     bool boxes;
     double prefilter;
   } cases[] = {
@@ -348,9 +352,9 @@ static void factors_are_divided(CfTest *test)
         cf_pyramid_factors(cases[i].sigma, cases[i].bits, false, cases[i].limits);
 
     CF_EXPECT(test,
-              got.decimation == cases[i].decimation && got.thinning == cases[i].thinning &&
+              got.decimation == cases[i].decimation && got.decimation2 == cases[i].decimation2 &&
                   got.boxes == cases[i].boxes && got.prefilter_sigma == cases[i].prefilter,
-              "case %zu: %d, %d, %d, %g", i, got.decimation, got.thinning, got.boxes,
+              "case %zu: %d, %d, %d, %g", i, got.decimation, got.decimation2, got.boxes,
               got.prefilter_sigma);
   }
   CF_EXPECT(test, cf_pyramid_level_factors(13.0, &plain).decimation == 8, "a level");
@@ -360,8 +364,9 @@ static void factors_are_divided(CfTest *test)
 static int reach_of(const CfPyramidAxis *axis, CfBorder border, int x)
 {
   const int phase = x % axis->factor, cell = x / axis->factor + axis->spline_first[phase];
-  const int first = axis->factors.thinning * cell + axis->low_first;
-  const int last = first + axis->factors.thinning * (axis->spline_count - 1) + axis->low_count - 1;
+  const int first = axis->factors.decimation2 * cell + axis->coarse_taps_first;
+  const int last =
+      first + axis->factors.decimation2 * (axis->spline_count - 1) + axis->coarse_taps_count - 1;
   int reach = 0;
 
   for (int fine = first; fine <= last; fine++) {
@@ -384,7 +389,7 @@ static void halo_reaches_all(CfTest *test)
     for (int border = 0; border <= CF_BORDER_CONSTANT; border++) {
       for (int s = 0; s < 3; s++) {
         const CfPyramidFactors factors = factors_of(i);
-        const double sigma = 2.3 * factors.decimation * factors.thinning;
+        const double sigma = 2.3 * factors.decimation * factors.decimation2;
         CfPyramidAxis axis = {0};
         int reach = 0;
 
@@ -399,7 +404,7 @@ static void halo_reaches_all(CfTest *test)
 
           reach = own > reach ? own : reach;
         }
-        cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.thinning,
+        cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.decimation2,
                         sizes[s], border);
         if (border == CF_BORDER_WRAP)
           CF_EXPECT(test, halo == -1, "halo %d", halo);
