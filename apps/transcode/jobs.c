@@ -269,15 +269,14 @@ static gboolean resume(const Recipe *recipe, const Options *options, const Index
 gboolean job_run(const Recipe *recipe, const Options *options, GError **error)
 {
   g_autoptr(Index) index = NULL;
+  g_autofree gchar *damage = media_describe_damage(recipe->media);
   Progress progress;
   Parts parts;
   gboolean good;
 
-  if (recipe->media->missing > 0 && !options->keep_going) {
+  if (damage && !options->keep_going) {
     g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. "
-                "--keep-going filters what is there.",
-                recipe->media->path, recipe->media->missing);
+                "%s --keep-going filters what is there.", damage);
     return FALSE;
   }
   if (options->part == 0 && options->join == 0 && !options->resume)

@@ -284,7 +284,7 @@ static void look_at_container(Media *media)
   if (file)
     fclose(file);
   if (media->is_matroska)
-    media->missing = mkv_missing_bytes(media->path);
+    mkv_look(media->path, &media->missing, &media->damage);
   else if (media->mp4)
     media->missing = box_missing_bytes(media->path);
   if (media->mp4 && media->mp4->toc)
@@ -322,6 +322,11 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);
     return NULL;
   }
+  if (!gst_caps_is_fixed(media->video->caps)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "Cannot read \"%s\": no picture can be decoded in it.", path);
+    return NULL;
+  }
   return g_steal_pointer(&media);
 }
 
@@ -340,4 +345,15 @@ gchar *media_describe(const Media *media, guint index)
                          language ? ", " : "", language ? language : "");
   g_free(language);
   return text;
+}
+
+gchar *media_describe_damage(const Media *media)
+{
+  if (media->missing > 0)
+    return g_strdup_printf("\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end.",
+                           media->path, media->missing);
+  if (media->damage > 0)
+    return g_strdup_printf("\"%s\" is broken at its byte %" G_GUINT64_FORMAT ".", media->path,
+                           media->damage);
+  return NULL;
 }

@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
   gchar *path;
   guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
+  guint64 damage;           /* the byte at which its structure is broken; 0: none known */
   GPtrArray *streams;       /* of MediaStream, in parsebin's order */
   const MediaStream *video; /* the one that is filtered */
   GstToc *toc;              /* NULL: no chapters */
@@ -50,3 +51,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Media, media_free)
 
 /* For people: "audio stream 2 (AAC, deu)". `index` is that in media->streams. Caller frees. */
 gchar *media_describe(const Media *media, guint index);
+
+/* For people: what is known to be broken before anything is decoded; NULL: nothing. Caller frees.
+ */
+gchar *media_describe_damage(const Media *media);

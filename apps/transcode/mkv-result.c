@@ -9,6 +9,8 @@
 
 /* Elements of EBML (RFC 8794) and Matroska (RFC 9559). */
 #define ID_SEGMENT       0x18538067
+#define ID_CLUSTER       0x1f43b675
+#define ID_BLOCK_GROUP   0xa0
 #define ID_TRACKS        0x1654ae6b
 #define ID_TRACK         0xae
 #define ID_TRACK_NAME    0x536e
@@ -23,7 +25,11 @@
 #define ID_TAG_STRING    0x4487
 #define VOID             0xec
 
+#define LONGEST_ID   4
+#define UNKNOWN_SIZE G_MAXUINT64
+
 #define LARGEST_BLOCK (1u << 28)
+#define READ_AHEAD    (1u << 18)
 
 /* A file that is being put right. */
 typedef struct {
@@ -49,12 +55,15 @@ static guint read_number(const guint8 *data, gsize size, gboolean with_marker, g
   return length;
 }
 
-/* The head of an element; returns its length, 0: there is none. */
+/* The head of an element; returns its length, 0: there is none. Sizes that are all ones are those
+ * that the writer did not know. */
 static guint read_head(const guint8 *data, gsize size, guint64 *id, guint64 *inside)
 {
-  const guint first = read_number(data, size, TRUE, id);
+  const guint first = read_number(data, MIN(size, LONGEST_ID), TRUE, id);
   const guint second = first ? read_number(data + first, size - first, FALSE, inside) : 0;
 
+  if (second > 0 && *inside == ((guint64)1 << 7 * second) - 1)
+    *inside = UNKNOWN_SIZE;
   return second ? first + second : 0;
 }
 
@@ -197,22 +206,54 @@ gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInf
   return good;
 }
 
-guint64 mkv_missing_bytes(const gchar *path)
+/* Of an element of the file; 0: what is there is none. */
+static guint head_at(FILE *file, guint64 at, guint64 *id, guint64 *inside)
+{
+  guint8 head[16];
+
+  return fseeko(file, (off_t)at, SEEK_SET) == 0
+             ? read_head(head, fread(head, 1, sizeof(head), file), id, inside)
+             : 0;
+}
+
+/* The place of the first element from `at` on that does not fit into what ends at `end`, clusters
+ * and groups of blocks included; 0: all do. */
+static guint64 find_damage(FILE *file, guint64 at, guint64 end)
+{
+  guint64 id, inside, damage = 0;
+
+  while (at < end && damage == 0) {
+    const guint used = head_at(file, at, &id, &inside);
+    const gboolean holds_blocks = id == ID_CLUSTER || id == ID_BLOCK_GROUP;
+
+    if (used == 0 || used > end - at || (inside > end - at - used && inside != UNKNOWN_SIZE))
+      return at;
+    at += used;
+    if (inside == UNKNOWN_SIZE)
+      continue;
+    if (holds_blocks)
+      damage = find_damage(file, at, at + inside);
+    at += inside;
+  }
+  return damage;
+}
+
+void mkv_look(const gchar *path, guint64 *missing, guint64 *damage)
 {
   FILE *file = g_fopen(path, "rb");
-  guint64 at = 0, id = 0, inside = 0, length, missing = 0;
-  guint8 head[16];
+  guint64 at = 0, id = 0, inside = 0, length, end;
   guint used;
 
   if (!file)
-    return 0;
+    return;
+  setvbuf(file, NULL, _IOFBF, READ_AHEAD);
   length = fseeko(file, 0, SEEK_END) == 0 ? (guint64)ftello(file) : 0;
-  while (id != ID_SEGMENT && fseeko(file, (off_t)at, SEEK_SET) == 0 &&
-         (used = read_head(head, fread(head, 1, sizeof(head), file), &id, &inside)) > 0)
+  while (id != ID_SEGMENT && (used = head_at(file, at, &id, &inside)) > 0)
     at += used + (id == ID_SEGMENT ? 0 : inside);
-  /* All ones: the writer did not know. */
-  if (id == ID_SEGMENT && inside < ((guint64)1 << 56) - 1 && at + inside > length)
-    missing = at + inside - length;
+  if (id == ID_SEGMENT) {
+    end = inside == UNKNOWN_SIZE ? length : at + inside;
+    *missing = end > length ? end - length : 0;
+    *damage = *missing > 0 ? 0 : find_damage(file, at, end);
+  }
   fclose(file);
-  return missing;
 }

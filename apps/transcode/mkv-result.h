@@ -11,5 +11,6 @@
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
                             GError **error);
 
-/* How many bytes the file at `path`, a Matroska or WebM file, lacks at its end. */
-guint64 mkv_missing_bytes(const gchar *path);
+/* Looks at the file `path`, a Matroska or WebM file: how many bytes it lacks at its end and, of one
+ * that lacks none, the place where its structure is broken; each 0 if all is well. */
+void mkv_look(const gchar *path, guint64 *missing, guint64 *damage);

@@ -106,6 +106,16 @@ static gboolean check(Options *options, GError **error)
   return !problem;
 }
 
+/* That begins with a dash, so that it is taken for an option; NULL: none. */
+static const gchar *file_with_dash(gint argc, gchar **argv)
+{
+  for (gint i = 1; i < argc; i++) {
+    if (argv[i][0] == '-' && g_file_test(argv[i], G_FILE_TEST_EXISTS))
+      return argv[i];
+  }
+  return NULL;
+}
+
 gboolean options_parse(Options *options, int *argc, char ***argv, GError **error)
 {
   g_autofree gchar *part = NULL, *join = NULL;
@@ -139,7 +149,10 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
   good = g_option_context_parse(context, argc, argv, &cause);
   g_option_context_free(context);
   options->quality = quality;
-  if (!good)
+  if (!good && file_with_dash(*argc, *argv))
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. The file of that name is \"./%s\".",
+                cause->message, file_with_dash(*argc, *argv));
+  else if (!good)
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists what there is.",
                 cause->message);
   good = good && read_files(options, files, error) && read_part(options, part, error) &&

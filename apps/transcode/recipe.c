@@ -26,6 +26,10 @@
 #define TONEMAP_CAPS                                                                               \
   "video/x-raw,format={P010_10LE,I420_10LE,I422_10LE,P012_LE,P016_LE,Y444_10LE,Y444_16LE}"
 
+/* What is 4:2:0, as nearly all players want it, stays so behind a filter for RGB or alpha. */
+#define COARSE_CAPS                                                                                \
+  "video/x-raw,format={I420,YV12,NV12,NV21,I420_10LE,P010_10LE,I420_12LE,P012_LE,P016_LE,GRAY8}"
+
 static void add(GPtrArray *words, const gchar *first, ...) G_GNUC_NULL_TERMINATED;
 static void add(GPtrArray *words, const gchar *first, ...)
 {
@@ -208,6 +212,7 @@ static void warn_of_other_losses(Recipe *recipe)
 {
   const Media *media = recipe->media;
   g_autofree gchar *orientation = recipe_orientation(recipe);
+  g_autofree gchar *damage = media_describe_damage(media);
   const gchar *name = recipe->container->name;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
@@ -217,10 +222,8 @@ static void warn_of_other_losses(Recipe *recipe)
             "the video is to be shown turned (%s), and %s does not say so "
             "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
             orientation, name));
-  if (media->missing > 0)
-    g_ptr_array_add(recipe->warnings,
-                    g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
-                                    media->missing, media->path));
+  if (damage)
+    g_ptr_array_add(recipe->warnings, g_steal_pointer(&damage));
   if (media->attachments > 0)
     g_ptr_array_add(recipe->warnings, g_strdup_printf("attachments (fonts, say) are left out: %u.",
                                                       media->attachments));
@@ -308,6 +311,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Container *contai
   pictures = pictures_look(media, recipe->decoder.factory);
   if (recipe->to_sdr)
     pictures = become_sdr(recipe, &pictures);
+  recipe->coarse_colours = !pictures.chroma;
   if (!encoder_choose(&recipe->encoder, recipe->container, media->video->caps, &pictures,
                       options->encoder, options->quality, recipe->warnings, error)) {
     recipe_clear(recipe);
@@ -374,8 +378,11 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
   add_words(words, recipe->filter);
   if (recipe->stays_on_gpu && !recipe->encoder.gpu)
     add(words, "!", "cudadownload", NULL);
-  if (!recipe->stays_on_gpu || !recipe->encoder.gpu)
+  if (!recipe->stays_on_gpu || !recipe->encoder.gpu) {
     add(words, "!", "videoconvert", NULL);
+    if (recipe->coarse_colours)
+      add(words, "!", COARSE_CAPS, NULL);
+  }
   add(words, "!", "queue", "name=" RECIPE_FRAMES, FEW_FRAMES, "!", NULL);
 }
 

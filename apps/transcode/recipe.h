@@ -24,13 +24,14 @@ typedef struct {
   const Container *container;
   Decoder decoder;
   Encoder encoder;
-  gchar *description;    /* of all filters, in the words of gst-launch-1.0 */
-  gchar **filter;        /* these words */
-  gboolean to_sdr;       /* HDR comes in, and cudatonemap is in the filter */
-  gboolean stays_on_gpu; /* from the decoder through the filter */
-  gboolean is_turned;    /* a filter turns pictures as the file says that they are to be shown */
-  GstClockTime overlap;  /* filters remember for so long: they need to have seen that much */
-  GPtrArray *warnings;   /* gchar *: what is lost */
+  gchar *description;      /* of all filters, in the words of gst-launch-1.0 */
+  gchar **filter;          /* these words */
+  gboolean to_sdr;         /* HDR comes in, and cudatonemap is in the filter */
+  gboolean stays_on_gpu;   /* from the decoder through the filter */
+  gboolean coarse_colours; /* no finer than 4:2:0 */
+  gboolean is_turned;      /* a filter turns pictures as the file says that they are to be shown */
+  GstClockTime overlap;    /* filters remember for so long: they need to have seen that much */
+  GPtrArray *warnings;     /* gchar *: what is lost */
 } Recipe;
 
 /* Chooses decoder, encoder and memory. FALSE with an error. */

@@ -16,6 +16,10 @@ G_DEFINE_QUARK(transcode - error - quark, transcode_error)
 
 #define TICK_MS 100
 
+/* Some demuxers never end. What one tick takes beyond its time was spent stopped, and not counted.
+ */
+#define STANDSTILL_TICKS (120 * 1000 / TICK_MS)
+
 /* One run of a pipeline. */
 typedef struct {
   const RunPlan *plan;
@@ -28,6 +32,9 @@ typedef struct {
   Progress *progress;
   gint joined; /* frames of parts that have gone into the muxer; atomic */
   gboolean said_backends;
+  gboolean said_gap;
+  guint64 moved; /* frames and bytes at the last tick, */
+  guint still;   /* and for how many ticks they have been these */
   GError *error; /* why it stopped early */
 } Run;
 
@@ -66,9 +73,9 @@ static GError *broken_error(Run *run, GstClockTime time, const gchar *cause)
   g_autofree gchar *where = progress_time(GST_CLOCK_TIME_IS_VALID(time) ? time : position);
 
   return g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                     "\"%s\" is broken at %s: %s (%u frames had been filtered). --keep-going "
-                     "filters what can be decoded.",
-                     run->recipe->media->path, where, cause, frames);
+                     "\"%s\" is broken at %s: %s (%u frames had been filtered).%s",
+                     run->recipe->media->path, where, cause, frames,
+                     run->options->keep_going ? "" : " --keep-going filters what can be decoded.");
 }
 
 static gboolean is_from(const GstMessage *message, GstElement *pipeline, const gchar *name)
@@ -184,6 +191,27 @@ static void end_streams(Run *run)
   gst_element_foreach_src_pad(in, end_pad, NULL);
 }
 
+/* Demuxers of transport streams go on where packets are missing, and warn. */
+static void take_warning(Run *run, GstMessage *message)
+{
+  g_autoptr(GError) warning = NULL;
+  GError *error;
+
+  gst_message_parse_warning(message, &warning, NULL);
+  if (!g_error_matches(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_DEMUX) ||
+      !is_from(message, run->pipeline, RECIPE_IN))
+    return;
+  error = broken_error(run, GST_CLOCK_TIME_NONE, warning->message);
+  if (!run->options->keep_going) {
+    stop(run, error);
+    return;
+  }
+  if (!run->said_gap && !run->options->json)
+    app_say("Warning: %s", error->message);
+  run->said_gap = TRUE;
+  g_error_free(error);
+}
+
 static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
 {
   Run *run = data;
@@ -205,6 +233,9 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     }
     break;
   }
+  case GST_MESSAGE_WARNING:
+    take_warning(run, message);
+    break;
   case GST_MESSAGE_APPLICATION:
     if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
       stop(run, broken_error(run, time, "a frame cannot be decoded"));
@@ -232,25 +263,35 @@ static gdouble share_done(const Run *run, GstClockTime position)
   return (gdouble)(position - start) / (gdouble)(end - start);
 }
 
+static void check_standstill(Run *run, guint64 moved)
+{
+  run->still = moved == run->moved ? run->still + 1 : 0;
+  run->moved = moved;
+  if (run->still == STANDSTILL_TICKS)
+    stop(run, broken_error(run, GST_CLOCK_TIME_NONE, "nothing has moved for two minutes"));
+}
+
 static gboolean tick(gpointer data)
 {
   Run *run = data;
+  const guint64 bytes = output_size(run->plan->output);
   GstClockTime position = GST_CLOCK_TIME_NONE;
   guint frames;
 
   if (run->plan->packets > 0) {
     frames = g_atomic_int_get(&run->joined);
-    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames,
-                  output_size(run->plan->output));
+    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames, bytes);
+    check_standstill(run, frames + bytes);
     return G_SOURCE_CONTINUE;
   }
   frames = chunks_progress(&run->chunks, &position);
+  check_standstill(run, frames + bytes);
 
   if (frames > 0 && !run->said_backends) {
     run->said_backends = TRUE;
     progress_backends(run->progress, run->pipeline);
   }
-  progress_show(run->progress, share_done(run, position), frames, output_size(run->plan->output));
+  progress_show(run->progress, share_done(run, position), frames, bytes);
   return G_SOURCE_CONTINUE;
 }
 
@@ -436,18 +477,42 @@ static void play(Run *run)
   app_signals_remove(&signals);
 }
 
-static GstElement *build(const GPtrArray *words, GError **error)
+/* The place of a file is no word for gst_parse_launchv(), which takes no name with a new line in it
+ * and none that is not UTF-8. */
+static gboolean is_place(const GPtrArray *words, guint index)
 {
-  g_autoptr(GPtrArray) ended = g_ptr_array_new();
+  const gchar *next = index + 1 < words->len ? g_ptr_array_index(words, index + 1) : "";
+
+  return g_str_has_prefix(g_ptr_array_index(words, index), "location=") &&
+         (g_str_equal(next, "name=" RECIPE_FILE) || g_str_equal(next, "name=" RECIPE_SINK));
+}
+
+static void set_place(GstElement *pipeline, const gchar *name, const gchar *path)
+{
+  g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+
+  if (element)
+    g_object_set(element, "location", path, NULL);
+}
+
+static GstElement *build(const RunPlan *plan, GError **error)
+{
+  g_autoptr(GPtrArray) words = g_ptr_array_new();
   g_autoptr(GError) cause = NULL;
+  g_autofree gchar *unfinished = output_unfinished(plan->output);
   GstElement *pipeline;
 
-  for (guint i = 0; i < words->len; i++)
-    g_ptr_array_add(ended, g_ptr_array_index(words, i));
-  g_ptr_array_add(ended, NULL);
-  pipeline = gst_parse_launchv((const gchar **)ended->pdata, &cause);
-  if (!cause)
+  for (guint i = 0; i < plan->words->len; i++) {
+    if (!is_place(plan->words, i))
+      g_ptr_array_add(words, g_ptr_array_index(plan->words, i));
+  }
+  g_ptr_array_add(words, NULL);
+  pipeline = gst_parse_launchv((const gchar **)words->pdata, &cause);
+  if (!cause) {
+    set_place(pipeline, RECIPE_FILE, plan->recipe->media->path);
+    set_place(pipeline, RECIPE_SINK, unfinished);
     return pipeline;
+  }
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The pipeline cannot be made: %s",
               cause->message);
   if (pipeline)
@@ -478,7 +543,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   Run run = {.plan = plan, .recipe = plan->recipe, .options = plan->options, .progress = progress};
 
   *result = (RunResult){.first_broken = GST_CLOCK_TIME_NONE};
-  run.pipeline = build(plan->words, error);
+  run.pipeline = build(plan, error);
   if (!run.pipeline)
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The command line of cudafilters-anonymize."""
 import argparse
+import os
 import signal
+import sys
 
 from . import containers, mask, media, plan, report
 from .errors import FAILED, INTERRUPTED, USAGE, Interrupted, Problem
@@ -17,7 +19,9 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence."""
 
     def error(self, message):
-        self.exit(USAGE, f"{self.prog}: {message}; --help tells more\n")
+        files = [word for word in sys.argv[1:] if word.startswith("-") and os.path.exists(word)]
+        more = f"the file of that name is ./{files[0]}" if files else "--help tells more"
+        self.exit(USAGE, f"{self.prog}: {message}; {more}\n")
 
 
 def number(least, most, kind=float):
