@@ -107,7 +107,8 @@ class Filtering:
                 stands.check(f"{self.frames} frames were covered, {self.written()} bytes written")
                 progress(self.frames)
         except Problem as problem:
-            raise Problem(f"{self.path}: {problem}{self.advice(str(problem))}") from problem
+            file = self.part if "filesink" in str(problem) else self.path
+            raise Problem(f"{file}: {problem}{self.advice(str(problem))}") from problem
         finally:
             self.file.stop()
 

@@ -197,7 +197,7 @@ def check_full_disk(tap, place):
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
     process = place.anonymize("--no-sidecar", preexec_fn=limit)
-    check_refusal(tap, place, "a full disk", "in.mp4", process, 1)
+    check_refusal(tap, place, "a full disk", f"{place.output}.part: ", process, 1)
 
 
 def check_signals(tap, place):
