@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "source.h"
 
+#include <arpa/inet.h>
 #include <gst/video/video.h>
 
 #include "apps/common/elements.h"
@@ -83,6 +84,15 @@ static GstCaps *rtp_caps(const RelayUri *uri)
                              relay_uri_get_integer(uri, "payload", payload), NULL);
 }
 
+static gboolean is_group(const gchar *host)
+{
+  struct in_addr four;
+  struct in6_addr six;
+
+  return (inet_pton(AF_INET, host, &four) == 1 && IN_MULTICAST(ntohl(four.s_addr))) ||
+         (inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_MULTICAST(&six));
+}
+
 static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
                           RelayArrivals *arrivals, GError **error)
 {
@@ -92,6 +102,8 @@ static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
 
   if (!jitter)
     return FALSE;
+  /* Of two that receive at one address, one would get nothing; of a group both get all. */
+  g_object_set(source, "reuse", is_group(uri->host), NULL);
   g_object_set(source, "address", *uri->host ? uri->host : "0.0.0.0", "port", (gint)uri->port,
                "caps", caps, "buffer-size", 4 << 20, NULL);
   g_object_set(jitter, "latency", latency, NULL);
