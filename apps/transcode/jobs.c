@@ -33,27 +33,30 @@ typedef struct {
 static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
 {
   g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
+  g_autoptr(GArray) flags = g_array_new(FALSE, FALSE, sizeof(TrackFlags));
   const Media *media = recipe->media;
   GstVideoMasteringDisplayInfo mastering;
   GstVideoContentLightLevel light;
-  Mp4Additions additions = {.leads = leads, .toc = media->toc};
+  Mp4Additions additions = {.leads = leads, .flags = flags, .toc = media->toc};
   g_autofree gchar *orientation = recipe_orientation(recipe);
   GstClockTime lead = 0;
 
   /* What tells of HDR is not told of SDR. */
   if (!recipe->to_sdr && gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
     additions.mastering = &mastering;
-  if (!recipe->container->is_quicktime)
-    return mkv_result_correct(unfinished, additions.mastering, error);
   g_array_append_val(leads, lead);
+  g_array_append_val(flags, media->video->flags);
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
 
     if (stream != media->video && recipe_keeps(recipe, stream)) {
       lead = timeline_lead(media, stream);
       g_array_append_val(leads, lead);
+      g_array_append_val(flags, stream->flags);
     }
   }
+  if (!recipe->container->is_quicktime)
+    return mkv_result_correct(unfinished, additions.mastering, flags, error);
   additions.orientation = orientation;
   if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
     additions.light = &light;

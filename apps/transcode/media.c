@@ -2,7 +2,6 @@
 #include "media.h"
 
 #include "boxes.h"
-#include "mkv-result.h"
 #include "subtitles.h"
 
 #include "apps/common/elements.h"
@@ -45,6 +44,7 @@ void media_free(Media *media)
   if (media->toc)
     gst_toc_unref(media->toc);
   g_clear_pointer(&media->mp4, mp4_source_free);
+  g_clear_pointer(&media->mkv, mkv_source_free);
   g_free(media);
 }
 
@@ -83,6 +83,20 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
   media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
 }
 
+static void take_track(const Media *media, MediaStream *stream, const gchar *id)
+{
+  const MkvTrack *track = media->mkv ? mkv_source_track(media->mkv, id) : NULL;
+
+  if (media->mp4)
+    stream->track = mp4_source_track(media->mp4, id);
+  if (stream->track)
+    stream->flags.is_off = stream->track->is_off;
+  if (track) {
+    stream->flags = track->flags;
+    stream->name = track->name;
+  }
+}
+
 static void take_event(Watch *watch, GstEvent *event)
 {
   Media *media = watch->reader->media;
@@ -94,8 +108,7 @@ static void take_event(Watch *watch, GstEvent *event)
   switch (GST_EVENT_TYPE(event)) {
   case GST_EVENT_STREAM_START:
     gst_event_parse_stream_start(event, &id);
-    if (media->mp4)
-      stream->track = mp4_source_track(media->mp4, id);
+    take_track(media, stream, id);
     break;
   case GST_EVENT_CAPS:
     gst_event_parse_caps(event, &caps);
@@ -276,15 +289,16 @@ static void look_at_container(Media *media)
   FILE *file = g_fopen(media->path, "rb");
 
   if (file && fread(head, 1, sizeof(head), file) == sizeof(head)) {
-    media->is_matroska = memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0;
+    if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
+      media->mkv = mkv_source_read(media->path);
     /* "ftyp", or what QuickTime files of before begin with. */
     if (g_ascii_isalpha(head[4]) && g_ascii_isalpha(head[7]))
       media->mp4 = mp4_source_read(media->path);
   }
   if (file)
     fclose(file);
-  if (media->is_matroska)
-    mkv_look(media->path, &media->missing, &media->damage);
+  if (media->mkv)
+    media->missing = media->mkv->missing;
   else if (media->mp4)
     media->missing = box_missing_bytes(media->path);
   if (media->mp4 && media->mp4->toc)
@@ -352,8 +366,8 @@ gchar *media_describe_damage(const Media *media)
   if (media->missing > 0)
     return g_strdup_printf("\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end.",
                            media->path, media->missing);
-  if (media->damage > 0)
+  if (media->mkv && media->mkv->damage > 0)
     return g_strdup_printf("\"%s\" is broken at its byte %" G_GUINT64_FORMAT ".", media->path,
-                           media->damage);
+                           media->mkv->damage);
   return NULL;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "mkv-source.h"
 #include "mp4-source.h"
 
 #include <gst/gst.h>
@@ -24,18 +25,19 @@ typedef struct {
   GstSegment segment;    /* its first one */
   GstClockTime first;    /* PTS of its first packet; NONE where none has come in time */
   const Mp4Track *track; /* of an MP4 file; NULL: of another */
+  TrackFlags flags;
+  const gchar *name; /* NULL: none */
 } MediaStream;
 
 /* One file. */
 typedef struct {
   gchar *path;
   guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
-  guint64 damage;           /* the byte at which its structure is broken; 0: none known */
   GPtrArray *streams;       /* of MediaStream, in parsebin's order */
   const MediaStream *video; /* the one that is filtered */
   GstToc *toc;              /* NULL: no chapters */
   GstClockTime duration;    /* NONE: unknown */
-  gboolean is_matroska;     /* WebM too */
+  MkvSource *mkv;           /* of Matroska and WebM files; NULL: another */
   Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
   guint attachments;        /* fonts and the like */
   gboolean has_cover;       /* a picture among the tags */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What GStreamer 1.22 writes wrongly into Matroska and WebM files, put right in place: text of tags
- * (it is escaped), names of tracks that have none ("Video"), luminance of mastering displays.
+ * (it is escaped), names of tracks that have none ("Video"), luminance of mastering displays; and
+ * what it does not write: which tracks players do not choose by themselves.
  */
 #pragma once
 
+#include "track-flags.h"
+
 #include <gst/video/video.h>
 
-/* `mastering` is NULL if there is none. FALSE with an error. */
+/* `mastering` is NULL if there is none; `flags`, of TrackFlags, are those of each track in the
+ * order of the file. FALSE with an error. */
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
-                            GError **error);
-
-/* Looks at the file `path`, a Matroska or WebM file: how many bytes it lacks at its end and, of one
- * that lacks none, the place where its structure is broken; each 0 if all is well. */
-void mkv_look(const gchar *path, guint64 *missing, guint64 *damage);
+                            const GArray *flags, GError **error);

@@ -278,6 +278,14 @@ static void set_rotation(GByteArray *file, guint quarters)
   GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
 }
 
+static void switch_off(GByteArray *file, guint index)
+{
+  Box trak, header;
+
+  if (find_track(file, index, &trak) && box_find(file->data, &trak, "tkhd", &header))
+    file->data[header.inside + 3] &= 0xfe;
+}
+
 static gboolean write_tail(const gchar *path, guint64 offset, const GByteArray *tail)
 {
   FILE *file = g_fopen(path, "r+b");
@@ -305,6 +313,8 @@ gboolean mp4_result_complete(const gchar *path, const Mp4Additions *additions, G
     const guint64 lead = g_array_index(additions->leads, guint64, i);
 
     end_last_packet(tail, i);
+    if (g_array_index(additions->flags, TrackFlags, i).is_off)
+      switch_off(tail, i);
     if (lead > 0)
       set_lead(tail, i, lead);
   }

@@ -6,11 +6,14 @@
  */
 #pragma once
 
+#include "track-flags.h"
+
 #include <gst/video/video.h>
 
 /* What is to be added. */
 typedef struct {
   GArray *leads; /* guint64, ns, of each track in the order of the file: so much is not played */
+  const GArray *flags;                           /* TrackFlags, of each */
   const GstToc *toc;                             /* NULL: no chapters */
   const GstVideoMasteringDisplayInfo *mastering; /* NULL: none; of the first track */
   const GstVideoContentLightLevel *light;

@@ -72,6 +72,7 @@ static void read_track(Reader *reader, const Box *trak)
     return;
   track.length = to_ns(duration, scale);
   track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
+  track.is_off = !(data[header.inside + 3] & 1);
   if (box_find_path(data, trak, "mdia/hdlr", &handler) && handler.end - handler.inside >= 12)
     memcpy(track.handler, data + handler.inside + 8, 4);
   if (box_find(data, trak, "edts", &edits) && box_find(data, &edits, "elst", &list)) {

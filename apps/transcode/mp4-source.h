@@ -19,6 +19,7 @@ typedef struct {
   guint64 delay;        /* it is played from here on */
   guint64 played;       /* this much of it */
   gboolean plain;       /* the above says it all, and the list is hidden from GStreamer */
+  gboolean is_off;      /* players do not choose it by themselves */
   gboolean is_chapters; /* titles of chapters, not subtitles */
 } Mp4Track;
 

@@ -235,6 +235,9 @@ static void warn_of_other_losses(Recipe *recipe)
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);
 
+    if (stream->name && recipe->container->is_quicktime && recipe_keeps(recipe, stream))
+      g_ptr_array_add(recipe->warnings,
+                      g_strdup_printf("%s loses its name, \"%s\".", what, stream->name));
     if (is_chapters(stream) && !media->toc)
       g_ptr_array_add(recipe->warnings, g_strdup("chapters are left out."));
     else if (!is_chapters(stream) && recipe_keeps(recipe, stream) &&

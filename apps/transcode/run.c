@@ -310,12 +310,32 @@ static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
                                                                         : GST_PAD_PROBE_OK;
 }
 
+/* The name of a track is no title of an MP4 file, for which its muxer takes it. */
+static GstPadProbeReturn drop_name(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  GstTagList *tags;
+
+  if (GST_EVENT_TYPE(event) != GST_EVENT_TAG)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_tag(event, &tags);
+  if (gst_tag_list_get_scope(tags) != GST_TAG_SCOPE_STREAM)
+    return GST_PAD_PROBE_OK;
+  tags = gst_tag_list_copy(tags);
+  gst_tag_list_remove_tag(tags, GST_TAG_TITLE);
+  GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_tag(tags);
+  gst_event_unref(event);
+  return GST_PAD_PROBE_OK;
+}
+
 /* Called once gst_parse_launchv() has tried to link the pad. */
-static void check_link(GstElement *in, GstPad *pad, gpointer data)
+static void take_pad(GstElement *in, GstPad *pad, gpointer data)
 {
   const Run *run = data;
   g_autofree gchar *name = gst_pad_get_name(pad);
 
+  if (run->recipe->container->is_quicktime)
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_name, NULL, NULL);
   if (run->plan->packets == 0 && g_str_equal(name, run->recipe->media->video->pad) &&
       !gst_pad_is_linked(pad))
     gst_element_post_message(run->pipeline,
@@ -333,7 +353,7 @@ static void attach_source(Run *run)
     return;
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
-  g_signal_connect(in, "pad-added", G_CALLBACK(check_link), run);
+  g_signal_connect(in, "pad-added", G_CALLBACK(take_pad), run);
   if (media->keeps_ssa)
     subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);

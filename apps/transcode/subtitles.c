@@ -136,7 +136,7 @@ void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without
   Attachment *attachment = g_new(Attachment, 1);
 
   *attachment = (Attachment){media, without_tags};
-  if (media->is_matroska)
+  if (media->mkv)
     g_signal_connect_data(parsebin, "pad-added", G_CALLBACK(attach_to), attachment, free_attachment,
                           0);
   else

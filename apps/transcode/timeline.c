@@ -7,7 +7,7 @@ static gint64 zero_of(const Media *media, const MediaStream *stream, const GstSe
 {
   if (stream->track && stream->track->plain)
     return (gint64)stream->track->delay - (gint64)stream->track->lead;
-  if (media->is_matroska || segment->format != GST_FORMAT_TIME)
+  if (media->mkv || segment->format != GST_FORMAT_TIME)
     return 0;
   return (gint64)segment->base - (gint64)segment->start;
 }
@@ -57,7 +57,7 @@ static void set_range(const Move *move, GstSegment *segment, gint64 zero)
   } else if (track && track->plain) {
     segment->start = track->lead;
     segment->stop = track->played > 0 ? track->lead + track->played : GST_CLOCK_TIME_NONE;
-  } else if (move->media->is_matroska) {
+  } else if (move->media->mkv) {
     segment->start = 0;
   }
 }
