@@ -24,7 +24,8 @@ ENCODERS = {
                     "av1enc end-usage=q min-quantizer={quality} max-quantizer={quality} cpu-used=6 "
                     "row-mt=true threads=4"),
 }
-# What players look for in these; the muxers take VP8 and VP9 too, and crash on some (GStreamer 1.22).
+# What players look for in these. The muxers take VP8 and VP9 too; those of GStreamer 1.22 crash on
+# some.
 PLAYED = {"mp4mux": ("video/x-h264", "video/x-h265", "video/x-av1"),
           "qtmux": ("video/x-h264", "video/x-h265")}
 PARSERS = {"video/x-h264": "h264parse", "video/x-h265": "h265parse", "video/x-vp9": "vp9parse",
@@ -92,7 +93,8 @@ def codec_for(path, source):
     fallbacks = ("video/x-vp9", "video/x-vp8") if path.lower().endswith(".webm") else (
         "video/x-h264",)
     for codec in (source, *fallbacks):
-        if (codec in PLAYED.get(muxer_name(path), ENCODERS) and template_for(muxer, Gst.Caps.new_empty_simple(codec)) and
+        if (codec in PLAYED.get(muxer_name(path), ENCODERS) and
+                template_for(muxer, Gst.Caps.new_empty_simple(codec)) and
                 encoder_description(codec)):
             return codec
     raise Problem(f"GStreamer has no encoder for {fallbacks[0]} here: install "

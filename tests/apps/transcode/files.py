@@ -200,7 +200,8 @@ def check_flags(tap, directory):
     rich = directory / "rich.mp4"
     source = directory / "flags.mkv"
     clips.ffmpeg("-i", str(rich), "-map", "0:v", *("-map", "0:a:0") * 2, *("-map", "0:s:0") * 2,
-                 "-c", "copy", "-c:s", "srt", "-disposition:a:0", "default", "-disposition:a:1", "0",
+                 "-c", "copy", "-c:s", "srt", "-disposition:a:0", "default",
+                 "-disposition:a:1", "0",
                  "-metadata:s:a:1", 'title=The "director\'s" comments, \u00e4', "-disposition:s:0",
                  "default+forced", "-disposition:s:1", "0", str(source))
     clips.ffmpeg("-i", str(source), "-map", "0", "-c", "copy", "-c:s", "mov_text",
