@@ -358,15 +358,14 @@ static gboolean set_from_codec(Encoder *encoder, const Container *container, con
 static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPtrArray *warnings)
 {
   const gchar *factory = encoder->words[0];
-  const guint depth = kept_depth(factory, pictures->depth, FALSE);
 
   /* None of the codecs has any here: H.265 and VP9 would as two streams, which no encoder makes. */
   if (pictures->alpha)
     g_ptr_array_add(warnings,
                     g_strdup_printf("transparency is left out: %s does not keep it.", factory));
-  if (depth < pictures->depth)
+  if (encoder->depth < pictures->depth)
     g_ptr_array_add(warnings, g_strdup_printf("%u bits become %u: %s takes no more.",
-                                              pictures->depth, depth, factory));
+                                              pictures->depth, encoder->depth, factory));
   if (!keeps_chroma(factory, pictures))
     g_ptr_array_add(warnings,
                     g_strdup_printf("colours become 4:2:0: %s takes no finer ones.", factory));
@@ -399,6 +398,7 @@ gboolean encoder_choose(Encoder *encoder, const Container *container, const GstC
     return FALSE;
   }
   encoder->parser = codec_by_name(encoder->codec)->parser;
+  encoder->depth = kept_depth(encoder->words[0], pictures->depth, FALSE);
   warn_of_losses(encoder, pictures, warnings);
   return TRUE;
 }

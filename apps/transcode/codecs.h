@@ -47,6 +47,7 @@ typedef struct {
   const gchar *parser; /* of its stream */
   gchar **words;       /* the element and its properties as gst-launch-1.0 takes them */
   gboolean gpu;        /* it takes pictures in CUDA memory */
+  guint depth;         /* bits that it keeps of the source's */
 } Encoder;
 
 /* The encoder of `pictures` for files of `container`. `wish` is NULL (as the source, whose caps are

@@ -18,8 +18,9 @@ gchar *progress_time(GstClockTime time);
 /* At the start: what is done with what. Warnings are said here. */
 void progress_begin(Progress *progress, const Recipe *recipe, const Options *options);
 
-/* Which backend the elements of the running pipeline have chosen. */
-void progress_backends(const Progress *progress, GstElement *pipeline);
+/* Which backend the elements of the running pipeline have chosen, and whether the filter takes bits
+ * from the pictures. */
+void progress_backends(const Progress *progress, const Recipe *recipe, GstElement *pipeline);
 
 /* From time to time; shown when it is time. `share` is 0..1, negative where it is not known. */
 void progress_show(Progress *progress, gdouble share, guint frames, guint64 bytes);

@@ -289,7 +289,7 @@ static gboolean tick(gpointer data)
 
   if (frames > 0 && !run->said_backends) {
     run->said_backends = TRUE;
-    progress_backends(run->progress, run->pipeline);
+    progress_backends(run->progress, run->recipe, run->pipeline);
   }
   progress_show(run->progress, share_done(run, position), frames, bytes);
   return G_SOURCE_CONTINUE;

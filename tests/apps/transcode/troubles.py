@@ -246,14 +246,16 @@ def check_names(tap, directory, source):
 
 def check_colours(tap, directory):
     """4:2:0 is what players take; a filter for RGB makes no file of 4:4:4 of it."""
-    for pictures in ("yuv420p", "yuv444p"):
+    for pictures in ("yuv420p", "yuv444p", "yuv420p10le"):
         make(directory / "colours.mp4", "-c:v", "libx264", "-pix_fmt", pictures, size="64x64",
              seconds=0.2)
         status, _, said = transcode(directory / "colours.mp4", directory / "rgb.mp4",
                                     "--overwrite", "--filter",
                                     "videoconvert ! video/x-raw,format=RGB ! identity")
         found = clips.streams(directory / "rgb.mp4")[0]["pix_fmt"]
-        tap.check(status == 0 and found == pictures, f"RGB in the filter of {pictures}",
+        tap.check(status == 0 and found == pictures.removesuffix("10le") and
+                  ("10 bits become 8" in said) == pictures.endswith("10le"),
+                  f"RGB in the filter of {pictures}",
                   f"{found}\n{said}")
 
 
