@@ -22,10 +22,11 @@ enum {
 
 static const CfChoice backend_choices[] = {
     {GST_CUDA_FILTERS_BACKEND_AUTO, "auto",
-     "CUDA for CUDA memory and where a device opens, else CPU"},
-    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why not"},
-    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, all threads"},
-    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
+     "CUDA where a GPU can be used, else the CPU; frames in CUDA memory always need CUDA"},
+    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why it cannot be used"},
+    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, with n-threads threads"},
+    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference",
+     "The definition in double precision on the CPU: slow, to compare with"},
     {0, NULL, NULL},
 };
 
@@ -218,26 +219,31 @@ void gst_cuda_filters_base_install_common_properties(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_BACKEND,
       g_param_spec_enum(
-          "backend", "Backend", "What computes",
+          "backend", "Backend", "Where frames are filtered",
           gst_cuda_filters_choices_type("GstCudaFiltersBackend", backend_choices, FALSE),
           DEFAULT_BACKEND, settable));
-  g_object_class_install_property(klass, PROP_CUDA_DEVICE_ID,
-                                  g_param_spec_int("cuda-device-id", "CUDA Device ID",
-                                                   "CUDA device to use (-1 = auto)", -1, G_MAXINT,
-                                                   DEFAULT_DEVICE_ID, settable));
-  g_object_class_install_property(klass, PROP_N_THREADS,
-                                  g_param_spec_uint("n-threads", "Threads", "CPU threads (0 = all)",
-                                                    0, G_MAXINT, DEFAULT_THREADS, settable));
+  g_object_class_install_property(
+      klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int(
+          "cuda-device-id", "CUDA Device ID",
+          "CUDA device to use (-1 = that of the neighbouring elements, else the first)", -1,
+          G_MAXINT, DEFAULT_DEVICE_ID, settable));
+  g_object_class_install_property(
+      klass, PROP_N_THREADS,
+      g_param_spec_uint("n-threads", "Threads",
+                        "Number of CPU threads (0 = one for each processor)", 0, G_MAXINT,
+                        DEFAULT_THREADS, settable));
   g_object_class_install_property(
       klass, PROP_ACTIVE_BACKEND,
       g_param_spec_string(
           "active-backend", "Active Backend",
-          "What really computes: cuda, cpu, reference, or none before there are caps", "none",
+          "Backend in use: cuda, cpu, reference, or none before caps are negotiated", "none",
           readable));
   g_object_class_install_property(
       klass, PROP_STATS,
       g_param_spec_boxed("stats", "Statistics",
-                         "frames, backend, algorithm, average-time and last-time of a frame in ns",
+                         "Frames filtered, backend, algorithm, and the average-time and last-time "
+                         "of a frame in nanoseconds",
                          GST_TYPE_STRUCTURE, readable));
 }
 
@@ -256,8 +262,8 @@ void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)
   g_object_class_install_property(
       G_OBJECT_CLASS(klass), PROP_MAX_DEVICE_MEMORY,
       g_param_spec_uint64("max-device-memory", "Maximum device memory",
-                          "Bytes of device memory for a frame in system memory, which goes through "
-                          "the device in strips (0 = what is free)",
+                          "Limit in bytes on the GPU memory for a frame in system memory, which is "
+                          "then filtered in strips (0 = what is free)",
                           0, G_MAXUINT64, 0,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
                               GST_PARAM_CONTROLLABLE));

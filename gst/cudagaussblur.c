@@ -4,10 +4,10 @@
  * SECTION:element-cudagaussblur
  * @title: cudagaussblur
  *
- * A Gaussian within one code value of its definition for every #cudagaussblur:sigma. Chroma is
- * blurred with its subsampled sigma; colours are blurred premultiplied by alpha. A negative sigma
- * sharpens as the gaussianblur element does. With #cudagaussblur:map-mode every sample has a sigma
- * of its own.
+ * A Gaussian blur, within one code value of its definition for every #cudagaussblur:sigma. The sigma
+ * of chroma is scaled by its subsampling; colours are premultiplied by alpha. A negative sigma
+ * sharpens, as in the gaussianblur element. With #cudagaussblur:map-mode each sample has a sigma of
+ * its own, which a blur map tells; with #cudagaussblur:roi-mode only regions are blurred.
  *
  * ## Example launch lines
  * |[
@@ -386,13 +386,13 @@ static void gst_cuda_gauss_blur_class_init(GstCudaGaussBlurClass *klass)
   g_object_class_install_property(
       object_class, PROP_MAP_LOCATION,
       g_param_spec_string("map-location", "Map location",
-                          "The blur map of map-mode=file: a PNG, PGM or PPM, colours by their "
-                          "luma, read again when it changes",
+                          "File with the blur map for map-mode=file: PNG, PGM or PPM; colours "
+                          "count by their luma; read again when the file changes",
                           NULL,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Gaussian blur", "Filter/Effect/Video/Hardware",
-      "Blurs (or sharpens) with an exact Gaussian of any size, on CUDA or the CPU",
+      "Blurs or sharpens with a Gaussian of any size, everywhere, in regions or by a blur map",
       "gst-cuda-filters maintainers");
 }
 

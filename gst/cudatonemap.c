@@ -4,9 +4,8 @@
  * SECTION:element-cudatonemap
  * @title: cudatonemap
  *
- * Makes SDR (BT.709) of HDR (PQ or HLG, BT.2020): the local Laplacian filter keeps what is local in
- * the picture while the range of what is not is brought to that of the display. What is SDR already
- * passes untouched.
+ * Converts HDR (PQ or HLG) to SDR (BT.709). A tone curve brings the large-scale tones to the range
+ * of the display, while the local Laplacian filter keeps local contrast. SDR frames pass untouched.
  *
  * ## Example launch line
  * |[
@@ -79,7 +78,7 @@ static void gst_cuda_tonemap_class_init(GstCudaTonemapClass *klass)
   gst_cuda_filters_base_class_set_effect(base_class, &cf_tonemap, "cudatonemap");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Tone mapping", "Filter/Effect/Video/Hardware",
-      "Makes SDR of HDR without flattening what is local, on CUDA or the CPU",
+      "Converts HDR (PQ, HLG) to SDR and keeps local contrast",
       "gst-cuda-filters maintainers");
 
   base_class->other_caps = gst_cuda_filters_tonemap_other_caps;
