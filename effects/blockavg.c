@@ -108,13 +108,14 @@ static bool hides_face(const CfBlockavgParams *blockavg, int side, CfStatus *why
   if (MOST_BLOCKS_ACROSS * size >= side)
     return true;
   if (across > 0)
-    return cf_fail(why, CF_ERROR_INVALID,
-                   "blocks-across is %d, and a face of more than %d blocks can be recognised: set "
-                   "blocks-across=%d",
-                   across, MOST_BLOCKS_ACROSS, SAFE_BLOCKS_ACROSS);
+    return cf_fail(
+        why, CF_ERROR_INVALID,
+        "blocks-across is %d, and with more than %d blocks a face can be recognised: set "
+        "blocks-across=%d",
+        across, MOST_BLOCKS_ACROSS, SAFE_BLOCKS_ACROSS);
   return cf_fail(why, CF_ERROR_INVALID,
-                 "blocks of %dx%d pixels are below a sixth of a region of %d, and a face can be "
-                 "recognised by them: set blocks-across=%d",
+                 "blocks of %dx%d pixels are less than a sixth of the shorter side of a region (%d "
+                 "pixels), so a face can be recognised: set blocks-across=%d",
                  blockavg->block_width, blockavg->block_height, side, SAFE_BLOCKS_ACROSS);
 }
 

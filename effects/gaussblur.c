@@ -92,20 +92,21 @@ static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
     return true;
   if (blur->map_mode == CF_MAP_FILE && !blur->map)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "map-mode is file, but map-location names no blur map");
+                   "map-mode is file, but map-location is not set: set it to a PNG, PGM or PPM");
   if (blur->sigma < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma is %g, allowed with a blur map is 0 to %g: it cannot sharpen",
+                   "sigma is %g, allowed with a blur map is 0 to %g: maps do not sharpen",
                    blur->sigma, CF_LARGEST_SIGMA);
   if (blur->map_isolate && blur->sigma_min > 0.0)
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma-min is %g, allowed with map-isolate is 0: what is not to bleed has to be "
-                   "sharp",
-                   blur->sigma_min);
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "sigma-min is %g, allowed with map-isolate is 0: what is kept from bleeding has to "
+        "stay sharp",
+        blur->sigma_min);
   if (blur->sigma_relative > 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma-relative is %g, allowed with a blur map is 0: only one of map-mode and "
-                   "sigma-relative can tell how sigma varies",
+                   "sigma-relative is %g, allowed with a blur map is 0: set either map-mode or "
+                   "sigma-relative",
                    blur->sigma_relative);
   return true;
 }
@@ -200,7 +201,7 @@ static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regio
   return cf_fail(
       why, CF_ERROR_INVALID,
       "sigma-relative is %g, which blurs a region of %d pixels with a sigma of %.2g, and "
-      "below %g that hides nothing: set sigma-relative=%g",
+      "a sigma below %g hides nothing: set sigma-relative=%g",
       blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA, SAFE_SIGMA);
 }
 
@@ -230,10 +231,11 @@ static bool hides_faces(const CfVideo *video, const CfGaussblurParams *blur,
                      "sigma-relative=%g",
                      blur->sigma_relative, LEAST_SHARE, SAFE_SIGMA);
     if (blur->sigma_relative <= 0.0 && sigma < LEAST_SHARE * side)
-      return cf_fail(why, CF_ERROR_INVALID,
-                     "a sigma of %g is below %g of a region of %d pixels, and a face can be "
-                     "recognised: set sigma-relative=%g",
-                     sigma, LEAST_SHARE, side, SAFE_SIGMA);
+      return cf_fail(
+          why, CF_ERROR_INVALID,
+          "a sigma of %g is less than %g of the shorter side of a region (%d pixels), so a "
+          "face can be recognised: set sigma-relative=%g",
+          sigma, LEAST_SHARE, side, SAFE_SIGMA);
   }
   return true;
 }
@@ -249,10 +251,11 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
   if (blur->sigma >= LEAST_SIGMA || blur->sigma_vertical >= LEAST_SIGMA ||
       (mapped && blur->sigma_min >= LEAST_SIGMA))
     return hides_faces(video, blur, regions, why);
-  return cf_fail(why, CF_ERROR_INVALID,
-                 "sigma is %g, and below %g that hides nothing: set sigma-relative=%g, or a sigma "
-                 "of a fifth of the shorter side of what is to be hidden",
-                 blur->sigma, LEAST_SIGMA, SAFE_SIGMA);
+  return cf_fail(
+      why, CF_ERROR_INVALID,
+      "sigma is %g, and a sigma below %g hides nothing: set sigma-relative=%g, or sigma to "
+      "a fifth of the shorter side of the regions",
+      blur->sigma, LEAST_SIGMA, SAFE_SIGMA);
 }
 
 static const CfEngine *const engines[] = {

@@ -70,7 +70,8 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
   if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
     return cf_fail(
         status, CF_ERROR_INVALID,
-        "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
+        "HDR in the format %s is not supported, allowed are P010_10LE, I420_10LE, I422_10LE, "
+        "P012_LE, "
         "P016_LE, Y444_10LE and Y444_16LE: put videoconvert ! video/x-raw,format=P010_10LE "
         "in front",
         cf_format_info(video->format)->name);
@@ -83,8 +84,8 @@ static bool check_destination(const CfVideo *video, const CfVideo *destination, 
 {
   if (!is_one_of(destination->format, destinations, sizeof destinations / sizeof destinations[0]))
     return cf_fail(status, CF_ERROR_INVALID,
-                   "SDR in %s is not made, allowed are NV12, I420, RGBA, BGRA and P010_10LE: put "
-                   "videoconvert behind",
+                   "SDR in the format %s is not supported, allowed are NV12, I420, RGBA, BGRA and "
+                   "P010_10LE: put videoconvert behind this element",
                    cf_format_info(destination->format)->name);
   if (destination->transfer != CF_TRANSFER_SDR)
     return cf_fail(status, CF_ERROR_INVALID, "the destination is HDR, allowed is SDR");

@@ -185,13 +185,14 @@ static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform 
 static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfStatus *status)
 {
   if (!self->worker) {
-    cf_fail(status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
+    cf_fail(status, CF_ERROR_FAILED, "a frame came before its caps were negotiated");
     return GST_FLOW_NOT_NEGOTIATED;
   }
   if (self->cuda_memory && gst_buffer_get_video_crop_meta(input)) {
-    cf_fail(status, CF_ERROR_FAILED,
-            "a frame in CUDA memory shows a part of itself (crop meta), which is supported in "
-            "system memory only: crop before this element, or put cudadownload in front");
+    cf_fail(
+        status, CF_ERROR_FAILED,
+        "a frame in CUDA memory has a crop meta, which is supported in system memory only: crop "
+        "before this element, or put cudadownload in front");
     return GST_FLOW_ERROR;
   }
   return gst_cuda_filters_base_update_params(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;

@@ -4,10 +4,10 @@
  * SECTION:element-cudagaussblur
  * @title: cudagaussblur
  *
- * A Gaussian blur, within one code value of its definition for every #cudagaussblur:sigma. The sigma
- * of chroma is scaled by its subsampling; colours are premultiplied by alpha. A negative sigma
- * sharpens, as in the gaussianblur element. With #cudagaussblur:map-mode each sample has a sigma of
- * its own, which a blur map tells; with #cudagaussblur:roi-mode only regions are blurred.
+ * A Gaussian blur, within one code value of its definition for every #cudagaussblur:sigma. The
+ * sigma of chroma is scaled by its subsampling; colours are premultiplied by alpha. A negative
+ * sigma sharpens, as in the gaussianblur element. With #cudagaussblur:map-mode each sample has a
+ * sigma of its own, which a blur map tells; with #cudagaussblur:roi-mode only regions are blurred.
  *
  * ## Example launch lines
  * |[

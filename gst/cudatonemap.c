@@ -78,8 +78,7 @@ static void gst_cuda_tonemap_class_init(GstCudaTonemapClass *klass)
   gst_cuda_filters_base_class_set_effect(base_class, &cf_tonemap, "cudatonemap");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Tone mapping", "Filter/Effect/Video/Hardware",
-      "Converts HDR (PQ, HLG) to SDR and keeps local contrast",
-      "gst-cuda-filters maintainers");
+      "Converts HDR (PQ, HLG) to SDR and keeps local contrast", "gst-cuda-filters maintainers");
 
   base_class->other_caps = gst_cuda_filters_tonemap_other_caps;
   trans_class->passthrough_on_same_caps = TRUE;

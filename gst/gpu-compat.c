@@ -22,8 +22,8 @@ void gst_cuda_filters_compat_say_mismatch(GstPlugin *plugin)
 {
   gchar *version = gst_version_string();
   gchar *message =
-      g_strdup_printf("built for GStreamer %d.%d, but runs with %s: frames in CUDA memory are not "
-                      "offered. Rebuild it.",
+      g_strdup_printf("built for GStreamer %d.%d, but runs with %s: it does not offer CUDA memory. "
+                      "Rebuild it.",
                       GST_VERSION_MAJOR, GST_VERSION_MINOR, version);
 
   GST_WARNING("cudafilters was %s", message);

@@ -339,7 +339,7 @@ static void tell_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform
 
     GST_ELEMENT_WARNING(
         element, STREAM, FAILED,
-        ("a region of type \"%s\" is not %s: roi-types accepts %s (case counts)",
+        ("a region of type \"%s\" is not %s: roi-types accepts %s (upper and lower case differ)",
          type ? g_quark_to_string(type) : "",
          self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? "left out" : "covered",
          self->running.types_text),
@@ -358,7 +358,7 @@ static void tell_of_loss(GstCudaFiltersRegions *self, GstBaseTransform *element)
     return;
   self->loss_told = TRUE;
   GST_ELEMENT_WARNING(
-      element, STREAM, FAILED, ("no region of interest has come with the frames so far"),
+      element, STREAM, FAILED, ("no frame has had a region of interest so far"),
       ("roi-mode is set, but no frame has a region that roi-types accepts. Converters, scalers "
        "and cudaupload drop regions: put the detector right before this element, or behind "
        "cudaupload. roi-missing=cover covers such frames."));

@@ -239,10 +239,11 @@ gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInf
     colorimetry->primaries = GST_VIDEO_COLOR_PRIMARIES_BT2020;
   if (!GST_VIDEO_INFO_IS_RGB(info) &&
       !gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &red, &blue))
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR with the matrix %s is not taken, allowed are bt2020, bt709, bt601, "
-                   "smpte240m and fcc",
-                   nick_of(GST_TYPE_VIDEO_COLOR_MATRIX, (gint)colorimetry->matrix));
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "HDR with the colour matrix %s is not supported, allowed are bt2020, bt709, bt601, "
+        "smpte240m and fcc",
+        nick_of(GST_TYPE_VIDEO_COLOR_MATRIX, (gint)colorimetry->matrix));
   switch (colorimetry->primaries) {
   case GST_VIDEO_COLOR_PRIMARIES_BT2020:
   case GST_VIDEO_COLOR_PRIMARIES_SMPTEEG432:
@@ -250,10 +251,11 @@ gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInf
   case GST_VIDEO_COLOR_PRIMARIES_BT709:
     return TRUE;
   default:
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR with the primaries %s is not taken, allowed are bt2020, smpteeg432 (P3), "
-                   "smpterp431 (P3 of cinemas) and bt709",
-                   nick_of(GST_TYPE_VIDEO_COLOR_PRIMARIES, (gint)colorimetry->primaries));
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "HDR with the primaries %s is not supported, allowed are bt2020, smpteeg432 (P3), "
+        "smpterp431 (DCI-P3) and bt709",
+        nick_of(GST_TYPE_VIDEO_COLOR_PRIMARIES, (gint)colorimetry->primaries));
   }
 }
 

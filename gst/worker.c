@@ -48,7 +48,7 @@ static gboolean understand(const GstVideoInfo *info, CfVideo *video, CfStatus *s
   if (GST_VIDEO_INFO_INTERLACE_MODE(info) == GST_VIDEO_INTERLACE_MODE_FIELDS ||
       GST_VIDEO_INFO_MULTIVIEW_MODE(info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "frames whose fields or views lie apart (interlace-mode=fields, "
+                   "frames with each field or view in a picture of its own (interlace-mode=fields, "
                    "multiview-mode=separated) are not supported");
   return gst_cuda_filters_video_from_info(info, video) ||
          cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
@@ -197,7 +197,7 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   CfRegions scaled;
 
   if (worker->regions && !worker->engine->regions)
-    return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
+    return cf_fail(status, CF_ERROR_FAILED, "%s on %s cannot filter regions: set roi-mode=none",
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
   job.seconds = worker->seconds;
