@@ -95,7 +95,7 @@ static gboolean check_no_name(const gchar *owner, const GPtrArray *words, guint 
   if (!is_element_name(word) || next[0] == '=' || g_str_has_suffix(before, "="))
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "\"%s\" after %s is no property=value. Another element stands behind a \"!\": "
+              "\"%s\" after %s is not PROPERTY=VALUE. Elements are separated by \"!\": "
               "\"cudallf alpha=0.4 ! cudablockavg\".",
               word, owner);
   return FALSE;
@@ -183,10 +183,11 @@ static gboolean is_chain(GstElement *bin, const gchar *description, GError **err
 
   if (takes && has_pictures(bin, "src"))
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "No pictures go %s the filter \"%s\": it must be a chain that takes raw video and "
-              "gives raw video, without a source, a sink or a codec.",
-              takes ? "out of" : "into", description);
+  g_set_error(
+      error, APP_ERROR, APP_ERROR_USAGE,
+      "The filter \"%s\" %s raw video: it must be a chain that takes raw video and gives raw "
+      "video, without a source, a sink or a codec.",
+      description, takes ? "does not give" : "does not take");
   return FALSE;
 }
 
@@ -306,7 +307,7 @@ gchar *app_filter_get(GstElement *filter, const gchar *name, GError **error)
     return NULL;
   value = app_property_get(element, property);
   if (!value)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is nothing that can be read.", name);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "Property \"%s\" cannot be read.", name);
   gst_object_unref(element);
   return value;
 }

@@ -80,7 +80,7 @@ static gboolean read_property(GObjectClass *type, const gchar *owner, const gcha
 
   if (!spec) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists those that it has.", owner,
+                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists its properties.", owner,
                 name, owner);
     return FALSE;
   }
@@ -93,8 +93,8 @@ static gboolean read_property(GObjectClass *type, const gchar *owner, const gcha
     return TRUE;
   g_value_unset(value);
   allowed = app_property_allowed(spec);
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s takes no %s=%s. Allowed is %s.", owner, name,
-              text, allowed);
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s does not take %s=%s. Allowed is %s.", owner,
+              name, text, allowed);
   return FALSE;
 }
 

@@ -116,7 +116,8 @@ static void plug_best(GstElement *decodebin, const Codec *codec, GstPad *pad, Gs
         is_wanted(codec->factories[i]) && plug(GST_BIN(pipeline), codec->factories[i], pad, video);
   if (!good)
     GST_ELEMENT_ERROR(decodebin, STREAM, CODEC_NOT_FOUND,
-                      ("No decoder here takes this kind of %s.", codec->media), (NULL));
+                      ("No decoder that is installed takes this kind of %s.", codec->media),
+                      (NULL));
   gst_object_unref(pipeline);
 }
 
@@ -140,7 +141,7 @@ static void complain_without_video(GstElement *decodebin, GstPad *video)
 {
   if (!gst_pad_is_linked(video))
     GST_ELEMENT_ERROR(decodebin, STREAM, WRONG_TYPE,
-                      ("There is no video in it that can be decoded here."), (NULL));
+                      ("The source has no video that can be decoded here."), (NULL));
 }
 
 static void watch_arrivals(GstBin *decodebin, GstBin *owner, GstElement *element, gpointer arrivals)
@@ -170,7 +171,7 @@ GstElement *relay_decode_add(GstBin *pipeline, GstElement *previous, GstPad *vid
   g_signal_connect_object(decodebin, "pad-added", G_CALLBACK(take_pad), video, 0);
   g_signal_connect_object(decodebin, "no-more-pads", G_CALLBACK(complain_without_video), video, 0);
   if (previous && !gst_element_link(previous, decodebin)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s does not go into a decoder.",
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s cannot be linked to a decoder.",
                 GST_OBJECT_NAME(previous));
     return NULL;
   }

@@ -149,7 +149,7 @@ static GstFlowReturn take_frame(GstAppSink *element, gpointer data)
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
       !map_contiguous(&frame, &info, gst_sample_get_buffer(sample))) {
     gst_sample_unref(sample);
-    GST_ELEMENT_ERROR(element, RESOURCE, WRITE, ("A frame cannot be read for NDI."), (NULL));
+    GST_ELEMENT_ERROR(element, RESOURCE, WRITE, ("A frame could not be mapped for NDI."), (NULL));
     return GST_FLOW_ERROR;
   }
   gst_sample_unref(sample);
@@ -176,11 +176,11 @@ static GstElement *make_own(const RelayUri *uri, GError **error)
   instance = ndi->send_create(&settings);
   if (!instance) {
     gst_object_unref(gst_object_ref_sink(element));
-    g_set_error(
-        error, APP_ERROR, APP_ERROR_FAILED,
-        "The NDI runtime makes no sender \"%s\". Another program on this machine may have the "
-        "name.",
-        uri->place);
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "The NDI runtime could not create the sender \"%s\". Another program on this "
+                "machine may have the "
+                "name.",
+                uri->place);
     return NULL;
   }
   sink = g_new0(Sink, 1);

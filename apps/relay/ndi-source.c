@@ -124,7 +124,7 @@ static void push(GstAppSrc *element, Source *source, const RelayNdiVideo *video)
   if (!describe(&info, video)) {
     source->receiver->ndi->recv_free_video_v2(source->receiver->instance, video);
     GST_ELEMENT_ERROR(element, STREAM, FORMAT,
-                      ("The NDI source sends a form of video that is not known here."),
+                      ("The NDI source sends a video format that is not supported."),
                       ("FourCC %#x", video->fourcc));
     return;
   }
@@ -178,7 +178,7 @@ static Receiver *make_receiver(const RelayNdi *ndi, const RelayUri *uri, GError 
   Receiver *receiver;
 
   if (!instance) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The NDI runtime makes no receiver.");
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The NDI runtime could not create a receiver.");
     return NULL;
   }
   receiver = g_new0(Receiver, 1);

@@ -26,7 +26,7 @@ static GstElement *append(Making *making, GstElement *element, GError **error)
     return NULL;
   gst_bin_add(making->bin, element);
   if (making->last && !gst_element_link(making->last, element)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s does not go into %s.",
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s cannot be linked to %s.",
                 GST_OBJECT_NAME(making->last), GST_OBJECT_NAME(element));
     return NULL;
   }
@@ -126,9 +126,8 @@ static gboolean check_host(const RelayUri *uri, GError **error)
     freeaddrinfo(addresses);
     return TRUE;
   }
-  g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
-              "%s: no address of the host \"%s\" is found (%s).", uri->shown, uri->host,
-              gai_strerror(problem));
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s: the host \"%s\" is not found (%s).",
+              uri->shown, uri->host, gai_strerror(problem));
   return FALSE;
 }
 
@@ -173,9 +172,10 @@ static const gchar *find_muxer(const gchar *path, GError **error)
     if (g_str_has_suffix(path, muxers[i][0]))
       return muxers[i][1];
   }
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "\"%s\": the ending says what is written; allowed are .mkv, .mp4, .mov and .ts.",
-              path);
+  g_set_error(
+      error, APP_ERROR, APP_ERROR_USAGE,
+      "\"%s\": the extension chooses the kind of file; allowed are .mkv, .mp4, .mov and .ts.",
+      path);
   return NULL;
 }
 
@@ -204,8 +204,8 @@ static gboolean check_picture(const RelayUri *uri, GError **error)
       relay_uri_get(uri, "width") && relay_uri_get(uri, "height"))
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "\"%s\": shared memory does not say what is in it, so that the address must: write "
-              "shm:PATH?format=NV12&width=640&height=480, with a format that GStreamer has.",
+              "\"%s\": shared memory does not tell its format, so the address must: write "
+              "shm:PATH?format=NV12&width=640&height=480, with a format of GStreamer.",
               uri->text);
   return FALSE;
 }

@@ -34,7 +34,7 @@ gboolean relay_socket_clear(const gchar *path, GError **error)
     return TRUE;
   if (!S_ISSOCK(status.st_mode))
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
-                "\"%s\" is there already, and is no socket of a shared memory.", path);
+                "\"%s\" exists, and is not a socket of shmsink: choose another path.", path);
   else if (relay_socket_is_alive(path))
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Another program writes to \"%s\" already.",
                 path);

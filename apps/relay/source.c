@@ -36,7 +36,8 @@ static gboolean link_to_video(GstElement *element, GstPad *video, GError **error
 
   if (gst_pad_link(pad, video) == GST_PAD_LINK_OK)
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s gives no video.", GST_OBJECT_NAME(element));
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s has no video output.",
+              GST_OBJECT_NAME(element));
   return FALSE;
 }
 
@@ -154,14 +155,14 @@ static gboolean check_picture(const RelayUri *uri, GError **error)
 
   if (!format || !relay_uri_get(uri, "width") || !relay_uri_get(uri, "height")) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\": shared memory does not say what is in it; write "
+                "\"%s\": shared memory does not tell its format, so the address must: write "
                 "shm:PATH?format=NV12&width=640&height=480.",
                 uri->text);
     return FALSE;
   }
   if (gst_video_format_from_string(format) == GST_VIDEO_FORMAT_UNKNOWN) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\": \"%s\" is no format of video. GStreamer has NV12, I420, RGBA, UYVY and "
+                "\"%s\": \"%s\" is not a video format. GStreamer has NV12, I420, RGBA, UYVY and "
                 "others.",
                 uri->text, format);
     return FALSE;
@@ -195,7 +196,7 @@ static gboolean build_shm(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
     return FALSE;
   /* shmsrc of GStreamer 1.22 complains of itself (CRITICAL) where it cannot connect. */
   if (!relay_socket_is_alive(uri->place)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "nobody writes to \"%s\"", uri->place);
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "no program writes to \"%s\"", uri->place);
     return FALSE;
   }
   source = add(pipeline, "shmsrc", "for shm:", error);

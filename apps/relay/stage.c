@@ -117,7 +117,7 @@ static gboolean append(RelayStage *stage, GstElement **last, GstElement *element
   gst_bin_add(GST_BIN(stage->pipeline), element);
   if (*last && !gst_element_link(*last, element)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "What leaves %s is not what %s takes: the filter must take and give raw video.",
+                "%s and %s have no format in common: the filter must take and give raw video.",
                 GST_OBJECT_NAME(*last), GST_OBJECT_NAME(element));
     return FALSE;
   }

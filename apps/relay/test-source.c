@@ -35,10 +35,11 @@ static gboolean read_sizes(Turns *turns, const gchar *text, GError **error)
     if (turns->count == MOST_SIZES ||
         sscanf(*word, "%5dx%5d%c", &size.width, &size.height, &rest) != 2 || size.width < 1 ||
         size.height < 1 || size.width > 32768 || size.height > 32768) {
-      g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                  "test: takes no sizes=%s. Allowed are up to %d of 1x1 to 32768x32768, such as "
-                  "1x1,17x300,1920x1080.",
-                  text, MOST_SIZES);
+      g_set_error(
+          error, APP_ERROR, APP_ERROR_USAGE,
+          "test: does not take sizes=%s. Allowed are up to %d of 1x1 to 32768x32768, such as "
+          "1x1,17x300,1920x1080.",
+          text, MOST_SIZES);
       return FALSE;
     }
     turns->sizes[turns->count++] = size;
@@ -73,7 +74,7 @@ static gboolean read_turns(Turns *turns, const RelayUri *uri, GError **error)
   turns->fps = relay_uri_get_integer(uri, "fps", 30);
   if (format && gst_video_format_from_string(format) == GST_VIDEO_FORMAT_UNKNOWN) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "test: takes no format=%s. GStreamer has NV12, "
+                "test: does not take format=%s. GStreamer has NV12, "
                 "I420, RGBA, UYVY and others.",
                 format);
     return FALSE;
@@ -115,6 +116,7 @@ GstElement *relay_test_source_new(GstBin *pipeline, const RelayUri *uri, GError 
   if (gst_element_link(source, filter))
     return filter;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "test: cannot make what the address asks for; videotestsrc lists its formats.");
+              "test: cannot make frames with these options; gst-inspect-1.0 videotestsrc lists its "
+              "formats.");
   return NULL;
 }

@@ -260,8 +260,8 @@ static gboolean set_from_row(Encoder *encoder, const EncoderRow *row, gdouble qu
 {
   if (quality >= 0 && (quality < row->best || quality > row->worst)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--quality %g is not one of %s: it takes %g (best) to %g (smallest file), %g if "
-                "nothing is said.",
+                "--quality %g is not allowed for %s: allowed is %g (best) to %g (smallest file), "
+                "default %g.",
                 quality, row->factory, row->best, row->worst, row->quality);
     return FALSE;
   }
@@ -279,10 +279,11 @@ static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble qual
   GstElementFactory *factory;
 
   if (quality >= 0) {
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--quality is for encoders that are chosen here; give \"%s\" its quality by its "
-                "own properties.",
-                wish);
+    g_set_error(
+        error, APP_ERROR, APP_ERROR_USAGE,
+        "--quality is for encoders that the program chooses; set the quality of \"%s\" by its "
+        "own properties.",
+        wish);
     return FALSE;
   }
   if (!g_shell_parse_argv(wish, NULL, &encoder->words, &cause)) {
@@ -322,7 +323,7 @@ static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble qual
   if (encoder->codec)
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "--encoder %s gives no H.264, H.265, AV1 or VP9, which is what can be written.",
+              "--encoder %s does not make H.264, H.265, AV1 or VP9, which are the codecs allowed.",
               encoder->words[0]);
   return FALSE;
 }
@@ -369,11 +370,11 @@ static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPt
                                               pictures->depth, depth, factory));
   if (!keeps_chroma(factory, pictures))
     g_ptr_array_add(warnings,
-                    g_strdup_printf("colours become 4:2:0: %s takes no finer ones.", factory));
+                    g_strdup_printf("chroma becomes 4:2:0: %s takes no finer one.", factory));
   if (pictures->interlaced &&
       !g_strv_contains((const gchar *const *)encoder->words, "interlaced=true"))
     g_ptr_array_add(warnings,
-                    g_strdup_printf("the video is interlaced, and %s does not note that: players "
+                    g_strdup_printf("the video is interlaced, but %s does not mark it so: players "
                                     "will not deinterlace it.",
                                     factory));
 }
@@ -392,8 +393,8 @@ gboolean encoder_choose(Encoder *encoder, const Container *container, const GstC
   }
   if (!names_codec(container->codecs, encoder->codec)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s files hold no %s here; they take: %s. Choose another --encoder or another "
-                "kind of file.",
+                "%s files cannot hold %s here; they can hold: %s. Choose another --encoder or "
+                "another kind of file.",
                 container->name, codec_by_name(encoder->codec)->title, container->codecs);
     encoder_clear(encoder);
     return FALSE;

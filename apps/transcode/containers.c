@@ -44,8 +44,7 @@ const Container *container_for(const gchar *path, GError **error)
     }
   }
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "What kind of file is \"%s\"? Its name must end in .mkv, .mp4, .m4v, .mov or .webm.",
-              path);
+              "The name of OUT, \"%s\", must end in .mkv, .mp4, .m4v, .mov or .webm.", path);
   return NULL;
 }
 

@@ -28,13 +28,13 @@ static gboolean check_output(const Options *options, GError **error)
   if (options->part > 0 || g_stat(options->output, &out) != 0)
     return TRUE;
   if (g_stat(options->input, &in) == 0 && in.st_ino == out.st_ino && in.st_dev == out.st_dev)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.",
-                options->output);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "OUT \"%s\" is the same file as IN: choose another.", options->output);
   else if (!S_ISREG(out.st_mode))
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a file.", options->output);
   else if (!options->overwrite && !options->dry_run)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\" is there already: --overwrite replaces it.", options->output);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" exists: --overwrite replaces it.",
+                options->output);
   else
     return TRUE;
   return FALSE;

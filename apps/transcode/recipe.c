@@ -214,7 +214,7 @@ static void warn_of_other_losses(Recipe *recipe)
     g_ptr_array_add(
         recipe->warnings,
         g_strdup_printf(
-            "the video is to be shown turned (%s), and %s does not say so "
+            "the video is rotated for display (%s), which %s cannot store "
             "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
             orientation, name));
   if (media->missing > 0)
@@ -222,12 +222,13 @@ static void warn_of_other_losses(Recipe *recipe)
                     g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
                                     media->missing, media->path));
   if (media->attachments > 0)
-    g_ptr_array_add(recipe->warnings, g_strdup_printf("attachments (fonts, say) are left out: %u.",
-                                                      media->attachments));
+    g_ptr_array_add(
+        recipe->warnings,
+        g_strdup_printf("attachments, such as fonts, are left out: %u.", media->attachments));
   if (media->has_cover && !recipe->container->is_quicktime)
     g_ptr_array_add(
         recipe->warnings,
-        g_strdup_printf("the cover is left out: %s does not take one here, MP4 does.", name));
+        g_strdup_printf("the cover is left out: %s cannot hold one here, MP4 can.", name));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);
@@ -237,7 +238,7 @@ static void warn_of_other_losses(Recipe *recipe)
     else if (!is_chapters(stream) && recipe_keeps(recipe, stream) &&
              subtitles_lose_styles(stream, recipe->container->is_quicktime))
       g_ptr_array_add(recipe->warnings,
-                      g_strdup_printf("%s comes without styles, such as italics.", what));
+                      g_strdup_printf("%s loses its styles, such as italics.", what));
   }
 }
 
@@ -280,7 +281,7 @@ static void warn_of_lost_streams(Recipe *recipe)
     else
       g_ptr_array_add(
           recipe->warnings,
-          g_strdup_printf("%s is left out: nothing that can be written holds it.", what));
+          g_strdup_printf("%s is left out: no kind of file that can be written holds it.", what));
   }
 }
 
@@ -288,7 +289,7 @@ static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
 {
   if (hdr->chroma)
     g_ptr_array_add(recipe->warnings,
-                    g_strdup("colours become 4:2:0: SDR that HDR becomes has no finer ones."));
+                    g_strdup("chroma becomes 4:2:0: --to-sdr makes no finer one."));
   return (Pictures){.depth = 8, .alpha = hdr->alpha, .interlaced = hdr->interlaced};
 }
 

@@ -37,7 +37,7 @@ PANGO = Gst.Caps.from_string("text/x-raw,format=pango-markup")
 def muxer_name(path):
     ending = os.path.splitext(path)[1].lower()
     if ending not in MUXERS:
-        raise Problem(f"{path}: which container is that? The name has to end in "
+        raise Problem(f"{path}: the name of the new file has to end in "
                       f"{', '.join(MUXERS)}", USAGE)
     return MUXERS[ending]
 

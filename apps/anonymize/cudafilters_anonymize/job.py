@@ -65,8 +65,8 @@ class Job:
                 raise Problem(f"{path} exists; --overwrite replaces it", USAGE)
             folder = os.path.dirname(path) or "."
             if not os.access(folder, os.W_OK):
-                raise Problem(f"{path} cannot be written: {folder} is no folder that you may write "
-                              "to", USAGE)
+                raise Problem(f"{path} cannot be written: {folder} is not a folder that you may "
+                              "write to", USAGE)
 
     def results(self):
         video = [] if self.options.detect_only else [self.output]
@@ -103,10 +103,10 @@ class Job:
     def look(self):
         pictures = Pictures(self.options.input, self.detect_size())
         name = self.options.detections if self.given else self.detector.name
-        self.told.say(f"{self.options.input}: looking, by {name}")
+        self.told.say(f"{self.options.input}: looking for faces with {name}")
         if self.detector and self.detector.name == "haar" and self.options.detector == "auto":
             self.told.warn("no model was found, so faces are looked for with OpenCV's Haar "
-                           "cascades, which miss turned and small ones; --model takes a better "
+                           "cascades, which miss turned and small faces; --model names a better "
                            "detector")
         self.told.begin()
         duration = None
@@ -143,7 +143,7 @@ class Job:
                 self.told.warn("only the first video of the file is covered and written; another "
                                "one is left out")
             elif kind is None and not containers.is_copied(caps):
-                self.told.warn(f"{caps.get_structure(0).get_name()} is neither sound nor "
+                self.told.warn(f"{caps.get_structure(0).get_name()} is neither audio nor "
                                "subtitles, and is left out")
 
     def make_encoder(self):
@@ -196,7 +196,7 @@ class Job:
         """In which frames of the result the detector finds a face where one is covered."""
         pictures = Pictures(part, self.detect_size())
         total = len(self.plan.frames)
-        self.told.say("looking at the result")
+        self.told.say("looking for faces in the result")
         self.told.begin()
         threshold = self.options.threshold
         if threshold is None:

@@ -40,7 +40,7 @@ def parse(description):
     try:
         return Gst.parse_bin_from_description(description, True)
     except GLib.Error as error:
-        raise Problem(f"\"{description}\" is no pipeline: {error.message}") from error
+        raise Problem(f"\"{description}\" cannot be read: {error.message}") from error
 
 
 def is_video(caps):
@@ -147,7 +147,7 @@ class File:
             self.pipeline.add(element)
         for one, other in zip(elements, elements[1:]):
             if not one.link(other):
-                raise Problem(f"{one.get_name()} does not link to {other.get_name()}")
+                raise Problem(f"{one.get_name()} cannot be linked to {other.get_name()}")
         for element in reversed(elements):
             element.sync_state_with_parent()
 
@@ -161,7 +161,7 @@ class File:
     def start(self):
         if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
             self.message(0)
-            raise Problem("the pipeline does not start")
+            raise Problem("the pipeline could not be started")
 
     def message(self, timeout):
         """Waits for a message at most `timeout` ns: True at the end of the file. Raises what went
@@ -201,7 +201,7 @@ class Standstill:
                       if where == self.where else 0)
         self.where, self.last = where, now
         if self.still > self.SECONDS:
-            raise Problem(f"nothing has moved for {self.SECONDS} seconds: {where}")
+            raise Problem(f"no progress for {self.SECONDS} seconds: {where}")
 
 
 def begin_at_zero(pad, info):

@@ -38,7 +38,7 @@ class Row:
         self.moment = next(((name, self.number(known, name)) for name in ("pts", "frame", "time")
                             if name in known), None)
         if not self.moment:
-            raise Problem(f"{where} says neither time nor frame", USAGE)
+            raise Problem(f"{where} has neither time nor frame", USAGE)
         box = Box(*(self.pixels(known, name) for name in ("x", "y", "width", "height")))
         if box.width <= 0 or box.height <= 0:
             raise Problem(f"{where} has the size {box.width:g}x{box.height:g}; both have to be "
@@ -102,7 +102,7 @@ class Detections:
         try:
             content = json.loads(text)
         except (RecursionError, ValueError) as error:
-            raise Problem(f"{self.path} is no JSON: {error}", USAGE) from error
+            raise Problem(f"{self.path} is not valid JSON: {error}", USAGE) from error
         if isinstance(content, dict) and content.get("format") == FORMAT:
             if content.get("version") != VERSION:
                 raise Problem(f"{self.path} is of version {content.get('version')}; this program "

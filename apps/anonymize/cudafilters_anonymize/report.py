@@ -99,8 +99,8 @@ def number(count, name):
 
 def as_sentences(counts, fail_closed):
     lines = [f"{number(counts['frames'], 'frame')}, {number(counts['faces'], 'face')}: "
-             f"{number(counts['covered'], 'frame')} covered, {counts['held']} of them held (a "
-             f"region is no detection of the frame itself), {counts['cautious']} cautious"]
+             f"{number(counts['covered'], 'frame')} covered, {counts['held']} of them held (by "
+             f"detections of other frames), {counts['cautious']} cautious (a face may be missed)"]
     if counts.get("seen_again"):
         lines.append(f"{counts['seen_again']} frames in which a face was still found are covered "
                      "whole")
