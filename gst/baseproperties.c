@@ -35,7 +35,7 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
   return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 }
 
-/* One engine that knows regions is enough: the others refuse frames that have some. */
+/* Whether any engine supports regions, which engines[0], the reference, tells. */
 static gboolean has_regions(const CfEffect *effect)
 {
   return effect->engines[0]->regions;
@@ -47,8 +47,7 @@ static guint count_refusals(const CfEffect *effect)
          (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
 }
 
-/* Whether `value` is another one for an engine that is open, and has to wait for the next. Under
- * the object lock. */
+/* Whether `value` takes effect only when the next engine is opened. Under the object lock. */
 static gboolean has_to_wait(const GstCudaFiltersBase *self, guint id, const GValue *value)
 {
   if (!self->active_backend)
@@ -97,7 +96,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
       gst_cuda_filters_regions_set(self->roi, index - params, &copy, &status);
     else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
                                         &status)) {
-      self->turns[index] = ++self->last_turn;
+      self->set_serials[index] = ++self->last_serial;
       self->params_changed = TRUE;
     }
     if (status.code == CF_OK || !running)
@@ -108,7 +107,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
   GST_OBJECT_UNLOCK(self);
   g_value_unset(&copy);
 
-  /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
+  /* Before the start, start() fails with this refusal; while running, the old value stays. */
   if (status.code != CF_OK && running)
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status.message),
                         ("the old value stays in use"));
@@ -178,9 +177,9 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
   self->wanted_params = g_malloc0(effect->params_size);
-  self->settled_params = g_malloc0(effect->params_size);
-  self->turns = g_new0(guint64, cf_params_count(effect->params) + 1);
-  self->wanted_turns = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->resolved_params = g_malloc0(effect->params_size);
+  self->set_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->wanted_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
   cf_params_init(effect->params, self->params);
   if (has_regions(effect))
@@ -192,9 +191,9 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
   g_free(self->params);
   g_free(self->running_params);
   g_free(self->wanted_params);
-  g_free(self->settled_params);
-  g_free(self->turns);
-  g_free(self->wanted_turns);
+  g_free(self->resolved_params);
+  g_free(self->set_serials);
+  g_free(self->wanted_serials);
   g_free(self->refusals);
   gst_cuda_filters_regions_free(self->roi);
 }
@@ -249,7 +248,8 @@ void gst_cuda_filters_base_install_common_properties(GObjectClass *klass)
 
 void gst_cuda_filters_base_install_effect_properties(GObjectClass *klass, const CfEffect *effect)
 {
-  /* GObject forgets these for every class, and asks them of the class that installs a property. */
+  /* GObject calls those of the class that installed a property, and derived classes do not inherit
+   * them. */
   klass->set_property = set_property;
   klass->get_property = get_property;
   gst_cuda_filters_install_params(klass, effect->params, PROP_EFFECT_FIRST);

@@ -51,7 +51,7 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
       ->set_info(filter, in_caps, in_info, out_caps, out_info);
 }
 
-/* What describes the light of HDR says nothing of the frames that leave. */
+/* Whether `meta` describes the HDR input, and is wrong for the SDR output. */
 static gboolean describes_hdr(const GstMeta *meta)
 {
   const gchar *name = g_type_name(meta->info->api);

@@ -5,7 +5,7 @@
 
 #include "formats.h"
 
-/* The video meta overrides the caps; engines are opened for the caps. */
+/* A video meta overrides the caps, which the engine was opened for. */
 static gboolean check_meta(const GstVideoMeta *meta, const GstVideoInfo *info, CfStatus *status)
 {
   if (!meta || (meta->format == GST_VIDEO_INFO_FORMAT(info) &&
@@ -18,7 +18,8 @@ static gboolean check_meta(const GstVideoMeta *meta, const GstVideoInfo *info, C
                  GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
 }
 
-/* The picture is all that is filtered: a rectangle of another size has no place in the caps. */
+/* Only the cropped picture is filtered, so that it has to have the size of the caps, and to start
+ * at a sample of every plane and field. */
 static gboolean check_crop(const GstVideoCropMeta *crop, const GstVideoMeta *meta,
                            const GstVideoInfo *info, CfStatus *status)
 {

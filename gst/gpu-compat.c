@@ -14,7 +14,7 @@ gboolean gst_cuda_filters_compat_library_matches(void)
 }
 
 #if !HAVE_STREAMS
-/* In the library that this build then runs with; NULL before 1.24. */
+/* Exists at run time if the library is 1.24 or later, else NULL. */
 void gst_plugin_add_status_warning(GstPlugin *plugin, const gchar *message) __attribute__((weak));
 #endif
 

@@ -5,7 +5,7 @@
 #include "properties.h"
 #include "roi.h"
 
-/* Those that no table describes come after the others. */
+/* Indices of the properties after those of the table. */
 enum { PROP_TYPES = 6, PROP_REGIONS, PROP_HOLD };
 
 static const CfChoice modes[] = {
@@ -193,10 +193,10 @@ void gst_cuda_filters_roi_settings_copy(GstCudaFiltersRoiSettings *copy,
   copy->types = g_strdupv(settings->types);
   copy->types_text = g_strdup(settings->types_text);
   copy->text = g_strdup(settings->text);
-  copy->fixed = g_array_ref(settings->fixed); /* never changed, only replaced */
+  copy->fixed = g_array_ref(settings->fixed);
 }
 
-const gchar *gst_cuda_filters_roi_settings_name_one(const GstCudaFiltersRoiSettings *settings)
+const gchar *gst_cuda_filters_roi_settings_first_set(const GstCudaFiltersRoiSettings *settings)
 {
   GstCudaFiltersRoiParams initial;
 
