@@ -13,7 +13,7 @@
 typedef struct {
   const RelayNdi *ndi;
   void *instance;
-  GstVideoFrame sending; /* which the runtime reads until the next one is sent; or no buffer */
+  GstVideoFrame sending; /* being read by the runtime until the next send; no buffer: none */
   GstCaps *reference;
 } Sink;
 
@@ -50,8 +50,8 @@ static uint32_t find_fourcc(GstVideoFormat format)
   }
 }
 
-/* Where the planes of a frame with this stride would have to lie: NDI is told where the first
- * begins, and the stride of that. */
+/* Whether the planes follow each other as NDI expects, which is told the address and the stride of
+ * the first plane only. */
 static gboolean is_contiguous(const GstVideoFrame *frame)
 {
   const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0);
@@ -72,7 +72,7 @@ static gboolean is_contiguous(const GstVideoFrame *frame)
   return TRUE;
 }
 
-/* Maps `buffer`, or a copy of it in which the planes follow each other without a gap. */
+/* Maps `buffer`, or a copy with contiguous planes. */
 static gboolean map_contiguous(GstVideoFrame *frame, GstVideoInfo *info, GstBuffer *buffer)
 {
   const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
@@ -154,7 +154,7 @@ static GstFlowReturn take_frame(GstAppSink *element, gpointer data)
   }
   gst_sample_unref(sample);
   send_frame(sink, &frame, timecode);
-  /* The runtime is done with the frame before. */
+  /* The runtime has finished with the previous frame. */
   if (sink->sending.buffer)
     gst_video_frame_unmap(&sink->sending);
   sink->sending = frame;

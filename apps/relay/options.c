@@ -30,7 +30,7 @@
   "Lines on standard input set properties of the filter: \"alpha 0.5\". Ctrl-C ends.\n"            \
   "Exit codes: 0 done or stopped, 1 failed, 2 wrong arguments, 3 not installed.\n"
 
-/* What GOption fills in. */
+/* The options as GOption parses them. */
 typedef struct {
   gchar *from, *to, *filter, *drop, *gpu;
   gboolean repeat, once, json, help, version;
@@ -76,7 +76,7 @@ static gboolean parse_words(Raw *raw, int argc, char **argv, GError **error)
   return TRUE;
 }
 
-/* Whether `given` (NULL: the first) is one of the two. */
+/* Parses `given`, one of two words; NULL means the first. */
 static gboolean choose(const gchar *option, const gchar *given, const gchar *first,
                        const gchar *second, gboolean *is_first, GError **error)
 {
@@ -98,7 +98,7 @@ static gboolean check_number(const gchar *option, gdouble value, gdouble least, 
   return FALSE;
 }
 
-/* A file would be emptied before it is read. */
+/* Refuses to write the file that is read: it would be truncated first. */
 static gboolean check_files(const RelayUri *from, const RelayUri *to, GError **error)
 {
   GStatBuf in, out;

@@ -10,8 +10,8 @@
 
 #include "apps/common/error.h"
 
-/* To ask for datagrams from a socket of streams is an error of its own kind where somebody listens,
- * and makes no connection, which shmsink would take for a reader that went away. */
+/* Connects with a datagram socket: with a stream socket listening there that fails with EPROTOTYPE,
+ * and makes no connection, which shmsink would take for a reader that left. */
 gboolean relay_socket_is_alive(const gchar *path)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -10,8 +10,8 @@
 typedef struct {
   const gchar *name;
   RelayDirection directions;
-  gint least, most;     /* of a whole number; both 0 for a text */
-  const gchar *choices; /* those of a text, separated by blanks; NULL: any */
+  gint least, most;     /* range of a whole number; both 0 for text */
+  const gchar *choices; /* for text: the values allowed, separated by blanks; NULL: any */
 } Option;
 
 typedef enum {
@@ -237,7 +237,7 @@ static gboolean read_place(RelayUri *uri, const Scheme *scheme, gboolean slashes
   return FALSE;
 }
 
-/* `text` without passwords: USER:PASSWORD@HOST, and options of that kind. */
+/* `text` without passwords, in USER:PASSWORD@HOST and in options. */
 static gchar *hide_secrets(const gchar *text)
 {
   g_autoptr(GRegex) regex =
@@ -267,7 +267,7 @@ RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **
   question = scheme->options ? strchr(rest, '?') : NULL;
   place = question ? g_strndup(rest, question - rest) : g_strdup(rest);
   uri->place = g_uri_unescape_string(place, NULL);
-  /* "100 % sharp.mp4": names of files may have a percent sign that begins nothing. */
+  /* Names of files may have a bare percent sign: "100 % sharp.mp4". */
   if (!uri->place && scheme->place == PLACE_PATH)
     uri->place = g_strdup(place);
   if (!uri->place || !read_place(uri, scheme, slashes, direction)) {

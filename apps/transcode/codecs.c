@@ -25,8 +25,8 @@ static const Codec codecs[] = {
     {"mpeg2", "MPEG-2", "video/mpeg", "mpegvideoparse", "nvmpeg2videodec nvmpegvideodec"},
 };
 
-/* Encoders, the best of a codec first. Q in the properties is the quality; properties that this
- * version of the element does not have are left out. */
+/* Encoders, the best of each codec first. Q in `properties` stands for the quality; properties that
+ * the installed version of the element does not have are left out. */
 typedef struct {
   const gchar *factory;
   const gchar *codec;
@@ -101,8 +101,8 @@ static gchar *find_gpu_decoder(const Codec *codec, const GstCaps *caps)
   return NULL;
 }
 
-/* Of those for this media, or NULL. Decoders of hardware that are not ours may keep pictures where
- * no filter finds them. */
+/* A software decoder for `media`, or NULL. Other hardware decoders may output memory that no filter
+ * can read. */
 static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType media)
 {
   GList *all = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER | media,
@@ -122,7 +122,7 @@ static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType me
   return found;
 }
 
-/* Its name or, of one that GStreamer has no name for, all that the file says. */
+/* The name of the codec or, if GStreamer has none, its caps. */
 static gchar *describe_codec(const GstCaps *caps)
 {
   gchar *name = gst_pb_utils_get_codec_description(caps);
@@ -160,8 +160,8 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
   return FALSE;
 }
 
-/* How many of `depth` bits the element keeps of pictures in system memory with this chroma; 0: it
- * takes none. */
+/* The number of bits, at most `depth`, that the element keeps of pictures in system memory, with
+ * chroma finer than 4:2:0 if `chroma`; 0: it does not take such pictures. */
 static guint kept_depth(const gchar *name, guint depth, gboolean chroma)
 {
   GstElementFactory *factory = gst_element_factory_find(name);
@@ -185,7 +185,7 @@ static guint kept_depth(const gchar *name, guint depth, gboolean chroma)
   return most;
 }
 
-/* TRUE if finer colours than 4:2:0 take none of the bits that are kept. */
+/* TRUE if the element keeps chroma finer than 4:2:0 without losing bits. */
 static gboolean keeps_chroma(const gchar *name, const Pictures *pictures)
 {
   return !pictures->chroma ||
@@ -197,7 +197,7 @@ static gboolean has_element(const EncoderRow *row)
   return row->gpu ? app_element_works(row->factory) : app_element_exists(row->factory);
 }
 
-/* The best of those that keep most bits, and of these preferably one that keeps the chroma. */
+/* The first encoder of those that keep most bits, preferring those that keep the chroma. */
 static const EncoderRow *find_encoder(const gchar *codec, const Pictures *pictures)
 {
   const EncoderRow *best = NULL;
@@ -271,7 +271,7 @@ static gboolean set_from_row(Encoder *encoder, const EncoderRow *row, gdouble qu
   return TRUE;
 }
 
-/* An element in the words of the user. */
+/* An encoder that the user named, with its properties. */
 static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble quality, GError **error)
 {
   g_autoptr(GError) cause = NULL;
@@ -328,7 +328,7 @@ static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble qual
   return FALSE;
 }
 
-/* A codec by name or, without one, that of the source if the container takes it. */
+/* The best encoder for a codec: the named one, else the source's if the container can hold it. */
 static gboolean set_from_codec(Encoder *encoder, const Container *container, const GstCaps *source,
                                const gchar *wish, gdouble quality, const Pictures *pictures,
                                GError **error)
@@ -361,7 +361,7 @@ static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPt
   const gchar *factory = encoder->words[0];
   const guint depth = kept_depth(factory, pictures->depth, FALSE);
 
-  /* None of the codecs has any here: H.265 and VP9 would as two streams, which no encoder makes. */
+  /* No encoder keeps alpha: H.265 and VP9 would need two streams for it. */
   if (pictures->alpha)
     g_ptr_array_add(warnings,
                     g_strdup_printf("transparency is left out: %s does not keep it.", factory));

@@ -25,14 +25,14 @@
 
 #define LARGEST_BLOCK (1u << 28)
 
-/* A file that is being put right. */
+/* A file that is being corrected. */
 typedef struct {
   FILE *file;
   const GstVideoMasteringDisplayInfo *mastering;
 } Correction;
 
-/* Reads an EBML number of up to 8 bytes: with its marker, as identifiers are, or without. Returns
- * its length; 0: there is none. */
+/* Reads an EBML number of up to 8 bytes: with its length marker, as in identifiers, or without, as
+ * in sizes. Returns its length; 0: it is not valid. */
 static guint read_number(const guint8 *data, gsize size, gboolean with_marker, guint64 *number)
 {
   guint length = 1;
@@ -49,7 +49,7 @@ static guint read_number(const guint8 *data, gsize size, gboolean with_marker, g
   return length;
 }
 
-/* The head of an element; returns its length, 0: there is none. */
+/* Reads id and size of an element; returns the length of both; 0: they are not valid. */
 static guint read_head(const guint8 *data, gsize size, guint64 *id, guint64 *inside)
 {
   const guint first = read_number(data, size, TRUE, id);
@@ -58,8 +58,8 @@ static guint read_head(const guint8 *data, gsize size, guint64 *id, guint64 *ins
   return second ? first + second : 0;
 }
 
-/* As GStreamer wrote it: in quotes, with backslashes. The rest of the place is filled with zeros,
- * which end a text. */
+/* Removes the quotes and backslashes that GStreamer wrote, and fills the rest with zeros, which end
+ * a text in EBML. */
 static void unescape(guint8 *text, gsize size)
 {
   gsize to = 0;
@@ -84,8 +84,8 @@ static void unescape(guint8 *text, gsize size)
   memset(text + to, 0, size - to);
 }
 
-/* An element of `length` bytes becomes one that says nothing. */
-static void blank(guint8 *element, gsize length)
+/* Turns an element of `length` bytes into a Void element. */
+static void make_void(guint8 *element, gsize length)
 {
   if (length < 2 || length > 129)
     return;
@@ -121,7 +121,7 @@ static gboolean holds_others(guint64 id)
          id == ID_TAG || id == ID_SIMPLE_TAG;
 }
 
-/* The elements in `size` bytes. */
+/* Corrects the elements in `size` bytes. */
 static void correct(const Correction *correction, guint8 *data, gsize size)
 {
   const GstVideoMasteringDisplayInfo *mastering = correction->mastering;
@@ -137,7 +137,7 @@ static void correct(const Correction *correction, guint8 *data, gsize size)
     else if (id == ID_TAG_STRING)
       unescape(content, inside);
     else if (id == ID_TRACK_NAME && is_name_of_muxer(content, inside))
-      blank(data, head + inside);
+      make_void(data, head + inside);
     else if (id == ID_LUMINANCE_MAX && mastering)
       write_real(content, inside, mastering->max_display_mastering_luminance / 10000.0);
     else if (id == ID_LUMINANCE_MIN && mastering)
@@ -145,7 +145,7 @@ static void correct(const Correction *correction, guint8 *data, gsize size)
   }
 }
 
-/* `size` bytes at `at`, read, corrected and written back. */
+/* Reads `size` bytes at `at`, corrects them and writes them back. */
 static gboolean correct_block(const Correction *correction, guint64 at, guint64 size)
 {
   g_autofree guint8 *block = size <= LARGEST_BLOCK ? g_malloc((gsize)size) : NULL;
@@ -158,7 +158,7 @@ static gboolean correct_block(const Correction *correction, guint64 at, guint64 
          fwrite(block, 1, (gsize)size, correction->file) == size;
 }
 
-/* Goes from element to element at the top, and into the segment. */
+/* Walks through the elements at the top level and in the segment. */
 static gboolean correct_file(const Correction *correction)
 {
   guint64 at = 0, id, inside;
@@ -210,7 +210,7 @@ guint64 mkv_missing_bytes(const gchar *path)
   while (id != ID_SEGMENT && fseeko(file, (off_t)at, SEEK_SET) == 0 &&
          (used = read_head(head, fread(head, 1, sizeof(head), file), &id, &inside)) > 0)
     at += used + (id == ID_SEGMENT ? 0 : inside);
-  /* All ones: the writer did not know. */
+  /* A size of all ones means unknown. */
   if (id == ID_SEGMENT && inside < ((guint64)1 << 56) - 1 && at + inside > length)
     missing = at + inside - length;
   fclose(file);
