@@ -14,7 +14,7 @@ OUT is complete or not there. See cudafilters-anonymize(1).
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence."""
+    """Reports errors in one sentence, without the usage."""
 
     def error(self, message):
         self.exit(USAGE, f"{self.prog}: {message}; --help lists the options\n")
@@ -129,14 +129,14 @@ def add_detection_options(group):
 
 
 def on_signal(*_):
-    # A second one ends the program at once.
+    # A second signal ends the program at once.
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, signal.SIG_DFL)
     raise Interrupted
 
 
 def main(version, arguments=None):
-    """Returns the exit status."""
+    """Runs the program; returns the exit status."""
     command = parser(version)
     options = command.parse_args(arguments)
     if not options.output and not (options.detect_only and options.sidecar):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One run: what was asked, and the steps to it."""
+"""A run of the program, step by step."""
 import os
 import time
 import types
@@ -8,16 +8,16 @@ from . import containers, detector, filtering, mask, media, plan, records, repor
 from .errors import USAGE, Problem
 from .pictures import Pictures
 
-# So many times a result in which a face is found again is made anew.
+# With --check: how often a result in which a face is found is made again.
 MOST_ROUNDS = 3
-# What overlaps with a region so much is the face that it covers.
+# A detection that overlaps a region this much is the covered face.
 SAME_FACE = 0.25
-# A file may be longer than its pictures, in ns; what is more is said.
+# Difference between the duration of a file and its last picture that needs no warning, in ns.
 LONGEST_TAIL = 1e9
 
 
 class Job:
-    """options: as the command line gives them; told: a Report; version: of this program."""
+    """options: of the command line; told: a Report; version: of this program."""
 
     def __init__(self, options, told, version):
         self.version = version
@@ -49,7 +49,7 @@ class Job:
         return self.detector.threshold
 
     def check_files(self):
-        """Before any work: everything that can be known to fail."""
+        """Checks, before any work, all that can be checked."""
         options = self.options
         if not os.path.isfile(options.input):
             raise Problem(f"there is no file {options.input}", USAGE)
@@ -147,7 +147,7 @@ class Job:
                                "subtitles, and is left out")
 
     def make_encoder(self):
-        """For Filtering: (element, its description)."""
+        """The encoder for Filtering: (element, its description)."""
         if self.options.encoder:
             return media.parse(self.options.encoder), self.options.encoder
         codec = containers.codec_for(self.output, self.source_codec)
@@ -193,7 +193,7 @@ class Job:
                       "another --mask, or a stronger one")
 
     def find_again(self, part):
-        """In which frames of the result the detector finds a face where one is covered."""
+        """Numbers of the frames of the result in which a covered face is detected."""
         pictures = Pictures(part, self.detect_size())
         total = len(self.plan.frames)
         self.told.say("looking for faces in the result")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the program says: to people on standard error, to programs as JSON on standard output."""
+"""Output: for people on standard error, for programs as JSON on standard output."""
 import json
 import sys
 import time
@@ -19,7 +19,7 @@ class Report:
         self.line_open = False
 
     def say(self, text, **members):
-        """A line for people; with `event` among the members, an object for programs instead."""
+        """Prints a line for people, or with --json an object, if the members have an `event`."""
         if self.as_json:
             if members:
                 print(json.dumps(members), flush=True)
@@ -80,7 +80,7 @@ def clock(seconds):
 
 
 def summary(plan, whole):
-    """Counts frames; whole(number): is all of the frame covered?"""
+    """Counts of frames; whole(number): whether the whole frame is covered."""
     numbers = range(len(plan.frames))
     wholes = {number for number in numbers if whole(number)}
     return {

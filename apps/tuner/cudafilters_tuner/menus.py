@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The bar at the top: what is open, the filter, its presets, what can be copied, and the rest."""
+"""The header bar: menus to open a source, choose the filter, its presets, copy, and others."""
 from gi.repository import Gio, GLib, Gtk
 
 from . import presets, source
@@ -8,7 +8,7 @@ from .text import _
 
 
 def item(label, action, target):
-    """A row of a menu that gives its action a text."""
+    """A menu item that calls its action with a text."""
     made = Gio.MenuItem.new(label, None)
     made.set_action_and_target_value(action, GLib.Variant("s", target))
     return made
