@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws every preset and recipe, before and after, for docs/gallery.md. Presets are read from presets/,
-recipes from the tables in docs/elements/."""
+"""Draws every preset and recipe, before and after, for docs/gallery.md. Presets are read from
+presets/, recipes from the tables in docs/elements/."""
 import configparser
 import dataclasses
 import importlib.util
