@@ -6,8 +6,8 @@
 
 #define FIELD(name) offsetof(CfBlockavgParams, name)
 
-/* Of a face across its region: as many cannot be recognised even after the attacker blurs them, and
- * so many cannot as they are. */
+/* Blocks across the region of a face: the default, at which the face is not recognised even after
+ * the attacker blurs the blocks, and the most at which it is not recognised without that. */
 #define SAFE_BLOCKS_ACROSS 5
 #define MOST_BLOCKS_ACROSS 6
 
@@ -97,7 +97,7 @@ static const CfRemark remarks[] = {
     {0},
 };
 
-/* Whether blocks are large enough for one region that is covered, of so many pixels. */
+/* Whether blocks hide a face in a covered region whose shorter side is `side` pixels. */
 static bool hides_face(const CfBlockavgParams *blockavg, int side, CfStatus *why)
 {
   const int across = blockavg->blocks_across;

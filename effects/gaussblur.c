@@ -5,11 +5,11 @@
 
 #include "plan/coverage.h"
 
-/* Standard deviations below it leave pixels what they are. */
+/* Smaller standard deviations hide nothing. */
 #define LEAST_SIGMA 1.0
 
-/* Of the shorter side of a face's region: what cannot be recognised even after the attacker's own
- * filters, and what barely cannot. */
+/* Sigma as a fraction of the shorter side of a face's region: the default, at which the face is not
+ * recognised even after an attacker's own filters, and the least at which it is not. */
 #define SAFE_SIGMA  0.2
 #define LEAST_SHARE 0.15
 
@@ -76,7 +76,7 @@ static const CfParam params[] = {
     {0},
 };
 
-/* A map tells how sigma varies, and sigma how much. */
+/* With a map, sigma is its scale and is not automatic. */
 static void settle(void *values, uint64_t set, bool masks)
 {
   CfGaussblurParams *blur = values;
@@ -185,7 +185,8 @@ static const CfRemark remarks[] = {
     {0},
 };
 
-/* Of regions that are left out, the largest tells how much the rest is blurred. */
+/* Whether sigma-relative blurs every covered region enough. With `outside` the sigma of the rest
+ * follows the largest region. */
 static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regions, CfStatus *why)
 {
   int weakest = -1;
@@ -205,7 +206,7 @@ static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regio
       blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA, SAFE_SIGMA);
 }
 
-/* The least that is done to a sample of a region: across and down alike, as a face needs it. What a
+/* The smaller sigma of both directions. With a map the larger one of sigma and sigma-min: what the
  * map leaves sharp is meant to be. */
 static double weakest_sigma(const CfGaussblurParams *blur)
 {

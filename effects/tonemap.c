@@ -97,7 +97,7 @@ static bool check_destination(const CfVideo *video, const CfVideo *destination, 
   return true;
 }
 
-/* HDR codes never are the SDR ones. */
+/* Codes of HDR and SDR always differ. */
 static bool is_identity(const void *values)
 {
   return false;

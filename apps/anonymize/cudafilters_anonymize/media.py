@@ -170,7 +170,7 @@ class File:
         if self.problem:
             raise self.problem
         if message and message.type == Gst.MessageType.ERROR:
-            raise Problem(told(message))
+            raise Problem(describe_message(message))
         return message is not None and message.type == Gst.MessageType.EOS
 
     def duration(self):
@@ -219,7 +219,7 @@ def begin_at_zero(pad, info):
     return Gst.PadProbeReturn.DROP
 
 
-def told(message):
+def describe_message(message):
     error, detail = message.parse_error()
     last = (detail or "").strip().splitlines()[-1:]
     reason = last[0] if last else ""

@@ -15,7 +15,7 @@ class Report:
         self.as_json = as_json
         self.quiet = quiet
         self.terminal = sys.stderr.isatty() and not as_json
-        self.started = self.told = time.monotonic()
+        self.started = self.last_progress = time.monotonic()
         self.line_open = False
 
     def say(self, text, **members):
@@ -41,15 +41,15 @@ class Report:
         print(f"cudafilters-anonymize: {text}", file=sys.stderr, flush=True)
 
     def begin(self):
-        self.started = self.told = time.monotonic()
+        self.started = self.last_progress = time.monotonic()
 
     def progress(self, what, frames, fraction):
         """fraction: 0..1, or None where it is not known."""
         now = time.monotonic()
         interval = 0.2 if self.terminal else PLAIN_INTERVAL
-        if now - self.told < interval or (self.quiet and not self.as_json):
+        if now - self.last_progress < interval or (self.quiet and not self.as_json):
             return
-        self.told = now
+        self.last_progress = now
         passed = now - self.started
         rate = frames / max(passed, 1e-3)
         left = passed * (1 - fraction) / fraction if fraction else None
