@@ -12,8 +12,8 @@
 #include <gst/pbutils/pbutils.h>
 #include <unistd.h>
 
-/* For files in which a stream, of subtitles perhaps, has nothing for a long time. */
-#define PATIENCE (10 * GST_SECOND)
+/* Limit on the wait for the first packet of every stream. */
+#define TIMEOUT (10 * GST_SECOND)
 
 typedef struct {
   Media *media;
@@ -52,7 +52,7 @@ static MediaKind kind_of(const GstCaps *caps)
 {
   const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
 
-  /* Motion JPEG is images. */
+  /* Motion JPEG has caps of images. */
   if (g_str_has_prefix(name, "video/") || g_str_has_prefix(name, "image/"))
     return MEDIA_VIDEO;
   if (g_str_has_prefix(name, "audio/"))
@@ -181,8 +181,8 @@ static void add_stream(GstElement *parsebin, GstPad *pad, gpointer data)
   gst_pad_link(pad, sinkpad);
 }
 
-/* No pad of parsebin lets a packet through before all of them are there. Subtitles may have their
- * first packet anywhere; it is not waited for. */
+/* Whether all streams have had their first packet, except subtitles, whose first may come at any
+ * time. parsebin lets packets through only after it has exposed all pads. */
 static gboolean knows_all(const Reader *reader)
 {
   for (guint i = 0; i < reader->media->streams->len; i++) {
@@ -203,11 +203,11 @@ static void set_bus_error(GError **error, const gchar *path, GstMessage *message
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s", path, cause->message);
 }
 
-/* What ends the reading early arrives on the bus: errors, the end, plugins that are missing. */
+/* Reads until all streams are known, or the bus has an error, the end, or a missing plugin. */
 static gboolean read_beginning(Reader *reader, GError **error)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(reader->pipeline);
-  const gint64 end = g_get_monotonic_time() + PATIENCE / GST_USECOND;
+  const gint64 end = g_get_monotonic_time() + TIMEOUT / GST_USECOND;
   gboolean known = FALSE, failed = FALSE;
 
   gst_element_set_state(reader->pipeline, GST_STATE_PLAYING);
@@ -220,7 +220,7 @@ static gboolean read_beginning(Reader *reader, GError **error)
     if (!message)
       g_cond_wait_until(&reader->changed, &reader->lock, g_get_monotonic_time() + 20000);
     known = knows_all(reader) || type == GST_MESSAGE_EOS;
-    /* A file whose end is missing is still a file. */
+    /* A truncated file can be read up to its error. */
     failed = type == GST_MESSAGE_ERROR && reader->media->streams->len == 0;
     if (failed)
       set_bus_error(error, reader->media->path, message);
@@ -265,7 +265,7 @@ static gboolean read_streams(Media *media, GError **error)
   return good;
 }
 
-/* The first; images, which may be a cover, only where there is no other. */
+/* The first video stream; an image stream, which may be a cover, only if there is no other. */
 static const MediaStream *find_video(const Media *media)
 {
   const MediaStream *images = NULL;
@@ -291,7 +291,7 @@ static void look_at_container(Media *media)
   if (file && fread(head, 1, sizeof(head), file) == sizeof(head)) {
     if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
       media->mkv = mkv_source_read(media->path);
-    /* "ftyp", or what QuickTime files of before begin with. */
+    /* "ftyp", or the first box of an old QuickTime file. */
     if (g_ascii_isalpha(head[4]) && g_ascii_isalpha(head[7]))
       media->mp4 = mp4_source_read(media->path);
   }

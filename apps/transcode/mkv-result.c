@@ -11,7 +11,7 @@
 
 #define LARGEST_BLOCK (1u << 28)
 
-/* A file that is being put right. */
+/* A file that is being corrected. */
 typedef struct {
   FILE *file;
   const GstVideoMasteringDisplayInfo *mastering;
@@ -19,8 +19,8 @@ typedef struct {
   guint tracks; /* that have been met */
 } Correction;
 
-/* As GStreamer wrote it: in quotes, with backslashes. The rest of the place is filled with zeros,
- * which end a text. */
+/* Removes the quotes and backslashes that GStreamer wrote, and fills the rest with zeros, which end
+ * a text in EBML. */
 static void unescape(guint8 *text, gsize size)
 {
   gsize to = 0;
@@ -45,8 +45,8 @@ static void unescape(guint8 *text, gsize size)
   memset(text + to, 0, size - to);
 }
 
-/* An element of `length` bytes becomes one that says nothing. */
-static void blank(guint8 *element, gsize length)
+/* Turns an element of `length` bytes into a Void element. */
+static void make_void(guint8 *element, gsize length)
 {
   if (length < 2 || length > 129)
     return;
@@ -61,7 +61,7 @@ static void put_flags(guint8 *element, gsize length, const TrackFlags *flags)
   static const guint8 forced[] = {ID_FLAG_FORCED >> 8, ID_FLAG_FORCED & 0xff, 0x81};
   const gsize digits = length <= 14 ? length - 6 : 2;
 
-  blank(element, length);
+  make_void(element, length);
   if (length < 7 || length > 129)
     return;
   memset(element, 0, 6 + digits);
@@ -70,7 +70,7 @@ static void put_flags(guint8 *element, gsize length, const TrackFlags *flags)
   element[1 + digits] = !flags->is_off;
   memcpy(element + 2 + digits, forced, sizeof(forced));
   element[5 + digits] = flags->is_forced ? 1 : 0;
-  blank(element + 6 + digits, length - 6 - digits);
+  make_void(element + 6 + digits, length - 6 - digits);
 }
 
 static gboolean is_name_of_muxer(const guint8 *text, gsize size)
@@ -109,7 +109,8 @@ static const TrackFlags *flags_of(const Correction *correction)
              : &none;
 }
 
-/* The elements in `size` bytes. Flags have room where a track's name is: it is a tag as well. */
+/* Corrects the elements in `size` bytes. Flags take the place of a track's name, which is a tag as
+ * well. */
 static void correct(Correction *correction, guint8 *data, gsize size)
 {
   const GstVideoMasteringDisplayInfo *mastering = correction->mastering;
@@ -137,7 +138,7 @@ static void correct(Correction *correction, guint8 *data, gsize size)
   }
 }
 
-/* `size` bytes at `at`, read, corrected and written back. */
+/* Reads `size` bytes at `at`, corrects them and writes them back. */
 static gboolean correct_block(Correction *correction, guint64 at, guint64 size)
 {
   g_autofree guint8 *block = size <= LARGEST_BLOCK ? g_malloc((gsize)size) : NULL;
@@ -150,7 +151,7 @@ static gboolean correct_block(Correction *correction, guint64 at, guint64 size)
          fwrite(block, 1, (gsize)size, correction->file) == size;
 }
 
-/* Goes from element to element at the top, and into the segment. */
+/* Walks through the elements at the top level and in the segment. */
 static gboolean correct_file(Correction *correction)
 {
   guint64 at = 0, id, inside;

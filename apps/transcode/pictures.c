@@ -5,8 +5,8 @@
 
 #include <gst/video/video.h>
 
-/* For the first picture to be decoded. */
-#define PATIENCE (10 * GST_SECOND)
+/* Limit on the time to decode the first picture. */
+#define TIMEOUT (10 * GST_SECOND)
 
 Pictures pictures_of(const GstCaps *caps)
 {
@@ -25,7 +25,7 @@ Pictures pictures_of(const GstCaps *caps)
   return pictures;
 }
 
-/* NULL where none could be decoded. */
+/* Caps of the first picture; NULL if none could be decoded. */
 static GstCaps *decode_first(const Media *media, const gchar *decoder)
 {
   g_autofree gchar *pad = g_strdup_printf("in.%s", media->video->pad);
@@ -45,7 +45,7 @@ static GstCaps *decode_first(const Media *media, const gchar *decoder)
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
-  gst_element_get_state(pipeline, NULL, NULL, PATIENCE);
+  gst_element_get_state(pipeline, NULL, NULL, TIMEOUT);
   caps = gst_pad_get_current_caps(sink);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);

@@ -30,15 +30,15 @@ typedef struct {
   Chunks chunks;
   Decoding decoding;
   Progress *progress;
-  gint joined; /* frames of parts that have gone into the muxer; atomic */
-  gboolean said_backends;
-  gboolean said_gap;
-  guint64 moved; /* frames and bytes at the last tick, */
-  guint still;   /* and for how many ticks they have been these */
-  GError *error; /* why it stopped early */
+  gint joined; /* packets of parts sent to the muxer; atomic */
+  gboolean backends_reported;
+  gboolean gap_reported;
+  guint64 moved; /* frames and bytes at the last tick */
+  guint still;   /* ticks since they changed */
+  GError *error; /* why the run stopped early */
 } Run;
 
-/* Only the first reason counts: the rest follows from it. */
+/* Stops the run. Only the first reason counts: later ones follow from it. */
 static void stop(Run *run, GError *reason)
 {
   if (run->error)
@@ -54,7 +54,7 @@ static void interrupt(gpointer data)
                          "Interrupted. Nothing is left of the file that was being written."));
 }
 
-/* From the decoder's thread. */
+/* Called from the decoder's thread. */
 static void report_break(GstClockTime time, gpointer data)
 {
   Run *run = data;
@@ -95,7 +95,8 @@ static void get_size(const GstCaps *caps, gint *width, gint *height)
   }
 }
 
-/* What it got last, it may have refused, and goes by what it had before. */
+/* Explains an error of the muxer, which may have refused new caps: it then still has the old ones.
+ */
 static GError *muxer_error(Run *run, const gchar *cause)
 {
   g_autoptr(GstElement) coded = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_CODED);
@@ -135,9 +136,9 @@ static GError *encoder_error(Run *run, const gchar *cause)
                      run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
 }
 
-/* Nothing says which element did not agree, and parsebin may say nothing at all: it keeps errors of
- * a demuxer that it is just starting to itself. */
-static GError *disagreement(Run *run)
+/* Explains a failed negotiation: errors do not tell which element failed, and parsebin posts none
+ * of a demuxer that it is just starting. */
+static GError *negotiation_error(Run *run)
 {
   gint width, height;
 
@@ -156,7 +157,7 @@ static GError *error_of(Run *run, GstMessage *message)
 
   gst_message_parse_error(message, &cause, &details);
   if (details && (strstr(details, "not-linked") || strstr(details, "not-negotiated")))
-    return disagreement(run);
+    return negotiation_error(run);
   if (is_from(message, run->pipeline, RECIPE_SINK))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED,
                        "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
@@ -183,7 +184,7 @@ static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
   return TRUE;
 }
 
-/* The file cannot be read on: what has been read is all there is. */
+/* Ends all streams where the file cannot be read further, so that the rest is written. */
 static void end_streams(Run *run)
 {
   g_autoptr(GstElement) in = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_IN);
@@ -206,9 +207,9 @@ static void take_warning(Run *run, GstMessage *message)
     stop(run, error);
     return;
   }
-  if (!run->said_gap && !run->options->json)
+  if (!run->gap_reported && !run->options->json)
     app_say("Warning: %s", error->message);
-  run->said_gap = TRUE;
+  run->gap_reported = TRUE;
   g_error_free(error);
 }
 
@@ -240,7 +241,7 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
       stop(run, broken_error(run, time, "a frame cannot be decoded"));
     else
-      stop(run, disagreement(run));
+      stop(run, negotiation_error(run));
     break;
   default:
     break;
@@ -287,8 +288,8 @@ static gboolean tick(gpointer data)
   frames = chunks_progress(&run->chunks, &position);
   check_standstill(run, frames + bytes);
 
-  if (frames > 0 && !run->said_backends) {
-    run->said_backends = TRUE;
+  if (frames > 0 && !run->backends_reported) {
+    run->backends_reported = TRUE;
     progress_backends(run->progress, run->recipe, run->pipeline);
   }
   progress_show(run->progress, share_done(run, position), frames, bytes);
@@ -300,7 +301,7 @@ static GstElement *element(const Run *run, const gchar *name)
   return gst_bin_get_by_name(GST_BIN(run->pipeline), name);
 }
 
-/* Packets before the part, and those that are shown before its first keyframe, are not decoded. */
+/* Skips packets before the part, and those shown before its first keyframe. */
 static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   const Run *run = data;
@@ -310,7 +311,7 @@ static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
                                                                         : GST_PAD_PROBE_OK;
 }
 
-/* The name of a track is no title of an MP4 file, for which its muxer takes it. */
+/* mp4mux would make the name of a track the title of the file. */
 static GstPadProbeReturn drop_name(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
@@ -328,7 +329,7 @@ static GstPadProbeReturn drop_name(GstPad *pad, GstPadProbeInfo *info, gpointer 
   return GST_PAD_PROBE_OK;
 }
 
-/* Called once gst_parse_launchv() has tried to link the pad. */
+/* Called after gst_parse_launchv() has tried to link the pad. */
 static void take_pad(GstElement *in, GstPad *pad, gpointer data)
 {
   const Run *run = data;
@@ -379,8 +380,8 @@ static void attach_video(Run *run)
   decoding_attach(&run->decoding, run->recipe->media->video, decoder);
 }
 
-/* Into a part go events that can be written down, which those with objects in them cannot. */
-static GstPadProbeReturn write_down(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+/* Drops events that GDP cannot serialize, because they hold objects, before a part is written. */
+static GstPadProbeReturn drop_unserializable(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   const gchar *id;
@@ -422,7 +423,8 @@ static gboolean are_same(const GstCaps *first, const GstCaps *second)
   return TRUE;
 }
 
-/* Each part begins with its caps; muxers take no others once they have begun. */
+/* Each part begins with its caps. Drops them if they match those of the part before, since a muxer
+ * accepts no new caps once it has begun. */
 static GstPadProbeReturn keep_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   g_autoptr(GstCaps) known = gst_pad_get_current_caps(pad);
@@ -453,10 +455,10 @@ static void attach(Run *run)
   else
     attach_video(run);
   if (run->plan->range)
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, write_down, NULL, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_unserializable, NULL, NULL);
 }
 
-/* What the muxer cannot know from the streams. */
+/* Sets on the muxer what it cannot know from the streams. */
 static void tell_muxer(const Run *run)
 {
   g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
@@ -470,7 +472,8 @@ static void tell_muxer(const Run *run)
   }
 }
 
-/* Signals are caught before there is a file that they would leave behind. */
+/* Runs the main loop. Signal handlers are installed before the file is created, so that no signal
+ * leaves it behind. */
 static void play(Run *run)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
@@ -540,8 +543,9 @@ static GstElement *build(const RunPlan *plan, GError **error)
   return NULL;
 }
 
-/* Counts, and refuses what is broken: a tail that cannot be decoded shows only at the end. */
-static void judge(Run *run, RunResult *result)
+/* Fills the result, and fails for a broken source: a tail that cannot be decoded shows only at the
+ * end. */
+static void check_result(Run *run, RunResult *result)
 {
   GstClockTime ignored;
 
@@ -571,7 +575,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   tell_muxer(&run);
   play(&run);
   if (!run.error)
-    judge(&run, result);
+    check_result(&run, result);
   app_status_end();
   gst_object_unref(run.pipeline);
   if (plan->packets == 0) {

@@ -185,7 +185,7 @@ def check_turned(tap, directory):
     source = directory / "rotated.mp4"
     status, _, said = transcode(source, directory / "turned.mkv", "--filter", "identity",
                                 "--dry-run")
-    advice = re.search('Warning: the video is to be shown turned.*"(videoflip .*)"', said)
+    advice = re.search('Warning: the video is rotated for display.*"(videoflip .*)"', said)
     tap.check(status == 0 and advice, "Matroska does not turn, and the filter may", said)
     for name in ("turned.mkv", "turned.mp4"):
         status, _, said = transcode(source, directory / name, "--filter",

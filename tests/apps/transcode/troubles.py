@@ -142,7 +142,7 @@ def check_existing(tap, directory, source):
               "... also where the new one fails", said)
     status, _, said = transcode(source, result, "--filter", "identity", "--overwrite")
     tap.check(status == 0 and len(clips.times(result, "v:0")) == 75, "--overwrite", said)
-    check_refused(tap, directory, "the file itself", 2, "is the file that is read", source, source,
+    check_refused(tap, directory, "the file itself", 2, "is the same file as IN", source, source,
                   "--filter", "identity", "--overwrite")
 
 
@@ -155,8 +155,8 @@ def check_arguments(tap, directory, source):
         ("a value out of range", 2, "0.05", "--filter", "cudallf alpha=99"),
         ("a property without a value", 2, '"alpha" after cudallf', "--filter", "cudallf alpha"),
         ("no list", 2, "<1,2,1>", "--filter", "cudasepconv row-kernel=1,2,1"),
-        ("a filter of sound", 2, "No pictures go into", "--filter", "audioconvert"),
-        ("a filter that encodes", 2, "No pictures go out of", "--filter", "x264enc"),
+        ("a filter of sound", 2, "does not take raw video", "--filter", "audioconvert"),
+        ("a filter that encodes", 2, "does not give raw video", "--filter", "x264enc"),
         ("a name that is taken", 2, "choose another", "--filter", "cudallf name=mux"),
         ("no such quality", 2, r"0 \(best\) to", "--filter", "identity", "--quality", "99"),
         ("a codec that MP4 has not", 2, "h264 h265", "--filter", "identity", "--encoder",
