@@ -6,22 +6,22 @@
 
 #define FIELD(name) offsetof(CfBlockavgParams, name)
 
-/* Of a face across its region: as many cannot be recognised even after the attacker blurs them, and
- * so many cannot as they are. */
+/* Blocks across the region of a face: the default, at which the face is not recognised even after
+ * the attacker blurs the blocks, and the most at which it is not recognised without that. */
 #define SAFE_BLOCKS_ACROSS 5
 #define MOST_BLOCKS_ACROSS 6
 
 static const CfChoice modes[] = {
-    {CF_BLOCKAVG_AVERAGE, "average", "The mean, rounded half up"},
+    {CF_BLOCKAVG_AVERAGE, "average", "The mean of its pixels, rounded half up"},
     {CF_BLOCKAVG_MIN, "min", "The smallest value of each channel"},
     {CF_BLOCKAVG_MAX, "max", "The largest value of each channel"},
-    {CF_BLOCKAVG_FILL, "fill", "Nothing of them: fill-color everywhere"},
+    {CF_BLOCKAVG_FILL, "fill", "fill-color, and nothing of the picture"},
     {0, NULL, NULL},
 };
 
 static const CfChoice anchors[] = {
-    {CF_BLOCKAVG_FRAME, "frame", "The grid of blocks starts at the frame's top left"},
-    {CF_BLOCKAVG_REGION, "region", "Every region has a grid that starts at its top left"},
+    {CF_BLOCKAVG_FRAME, "frame", "At the top left of the frame"},
+    {CF_BLOCKAVG_REGION, "region", "At the top left of each region, with a grid of its own"},
     {0, NULL, NULL},
 };
 
@@ -32,18 +32,18 @@ static const CfParam params[] = {
     {"block-height", "Block height", "Height of a block in luma pixels", CF_PARAM_INT,
      FIELD(block_height), 1.0, 4096.0, 32.0, NULL, NULL, .soft_minimum = 1.0, .soft_maximum = 128.0,
      .scale = CF_SCALE_LOG},
-    {"mode", "Mode", "What a block shows of the pixels it covers", CF_PARAM_ENUM, FIELD(mode), 0.0,
-     0.0, CF_BLOCKAVG_AVERAGE, "GstCudaBlockAvgMode", modes},
+    {"mode", "Mode", "What a block shows", CF_PARAM_ENUM, FIELD(mode), 0.0, 0.0,
+     CF_BLOCKAVG_AVERAGE, "GstCudaBlockAvgMode", modes},
     {"anchor", "Anchor", "Where the grid of blocks starts", CF_PARAM_ENUM, FIELD(anchor), 0.0, 0.0,
      CF_BLOCKAVG_FRAME, "GstCudaBlockAvgAnchor", anchors},
     {"blocks-across", "Blocks across",
-     "Square blocks of such a size that at most so many fit across the shorter side of a region, "
-     "or of the frame (0 = block-width and block-height, -1 = 5 with roi-mode=inside where no "
-     "block size was set, else 0)",
+     "Square blocks, at most this many across the shorter side of a region or of the frame (0 = "
+     "block-width and block-height instead; -1 = 5 with roi-mode=inside where no block size was "
+     "set, else 0)",
      CF_PARAM_INT, FIELD(blocks_across), -1.0, 256.0, -1.0, NULL, NULL, .soft_minimum = -1.0,
      .soft_maximum = 32.0},
-    {"fill-color", "Fill colour", "Colour of mode=fill as 0xAARRGGBB, its alpha included",
-     CF_PARAM_COLOR, FIELD(fill_color), 0.0, UINT32_MAX, 0xff000000, NULL, NULL},
+    {"fill-color", "Fill colour", "Colour of mode=fill, as 0xAARRGGBB", CF_PARAM_COLOR,
+     FIELD(fill_color), 0.0, UINT32_MAX, 0xff000000, NULL, NULL},
     {0},
 };
 
@@ -97,7 +97,7 @@ static const CfRemark remarks[] = {
     {0},
 };
 
-/* Whether blocks are large enough for one region that is covered, of so many pixels. */
+/* Whether blocks hide a face in a covered region whose shorter side is `side` pixels. */
 static bool hides_face(const CfBlockavgParams *blockavg, int side, CfStatus *why)
 {
   const int across = blockavg->blocks_across;
@@ -108,13 +108,14 @@ static bool hides_face(const CfBlockavgParams *blockavg, int side, CfStatus *why
   if (MOST_BLOCKS_ACROSS * size >= side)
     return true;
   if (across > 0)
-    return cf_fail(why, CF_ERROR_INVALID,
-                   "blocks-across is %d, and a face of more than %d blocks can be recognised: set "
-                   "blocks-across=%d",
-                   across, MOST_BLOCKS_ACROSS, SAFE_BLOCKS_ACROSS);
+    return cf_fail(
+        why, CF_ERROR_INVALID,
+        "blocks-across is %d, and with more than %d blocks a face can be recognised: set "
+        "blocks-across=%d",
+        across, MOST_BLOCKS_ACROSS, SAFE_BLOCKS_ACROSS);
   return cf_fail(why, CF_ERROR_INVALID,
-                 "blocks of %dx%d pixels are below a sixth of a region of %d, and a face can be "
-                 "recognised by them: set blocks-across=%d",
+                 "blocks of %dx%d pixels are less than a sixth of the shorter side of a region (%d "
+                 "pixels), so a face can be recognised: set blocks-across=%d",
                  blockavg->block_width, blockavg->block_height, side, SAFE_BLOCKS_ACROSS);
 }
 

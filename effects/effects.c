@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What all effects have in common: what may be asked of their engines, and the effects by name, for
- * whoever is handed one on a command line.
+ * Code shared by all effects: checks of parameters and jobs, and look-up of effects by name.
  */
 #include <string.h>
 
@@ -39,7 +38,7 @@ static bool check_plane(const CfEngine *engine, const CfVideo *video, const CfPi
   return true;
 }
 
-/* Of no plane, or of all where the engine filters in place. */
+/* Source and destination may share no plane, or all planes if the engine filters in place. */
 static bool check_sharing(const CfEngine *engine, const CfVideo *video, const CfJob *job,
                           CfStatus *status)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A job on packed pictures that the engine does not do at once: the rows that it may read are
- * unpacked into scratch memory, the engine filters planes there, in place where it can, and the
- * rows that it makes are packed.
+ * Jobs on packed 4:2:2 pictures, for engines that filter planes: the rows that the engine may read
+ * are unpacked into scratch memory, filtered there, in place if the engine can, and packed again.
  */
 #include "filter.h"
 
@@ -19,24 +18,25 @@
 struct CfFilter {
   const CfEngine *engine;
   void *state;
-  CfVideo video; /* of the pictures */
+  CfVideo video; /* of source and destination */
   bool packed;
-  CfVideo planar; /* that the engine was opened for */
+  CfVideo planar; /* the same in planes, for which the engine was opened */
   int threads;
   CfDevice *device;
-  CfBuffer memory; /* of packed pictures in host memory: the planes */
+  CfBuffer memory; /* scratch for planes in host memory */
 };
 
 /* ---- Planes ---- */
 
-/* Rows in host memory start on cache lines; on the device where copies and kernels are fastest. */
+/* Rows in host memory start on cache lines; on the device at multiples of 256 bytes, for fast
+ * copies and kernels. */
 static size_t row_alignment(const CfFilter *filter)
 {
   return filter->engine->device_memory ? 256 : CF_ALIGNMENT;
 }
 
-/* The planes of these rows in `memory`. The pointers are those of row 0, as in jobs on bands.
- * Returns the bytes; `picture` may be NULL. */
+/* Lays out the planes of `rows` in `memory`; returns the number of bytes. The pointers in
+ * `picture`, which may be NULL, are those of row 0, as in jobs on bands. */
 static size_t lay_out(const CfFilter *filter, CfPlaneRows rows, uint8_t *memory, CfPicture *picture)
 {
   const size_t alignment = row_alignment(filter);

@@ -5,18 +5,18 @@
 
 #include "plan/coverage.h"
 
-/* Standard deviations below it leave pixels what they are. */
+/* Smaller standard deviations hide nothing. */
 #define LEAST_SIGMA 1.0
 
-/* Of the shorter side of a face's region: what cannot be recognised even after the attacker's own
- * filters, and what barely cannot. */
+/* Sigma as a fraction of the shorter side of a face's region: the default, at which the face is not
+ * recognised even after an attacker's own filters, and the least at which it is not. */
 #define SAFE_SIGMA  0.2
 #define LEAST_SHARE 0.15
 
 static const CfChoice map_modes[] = {
     {CF_MAP_NONE, "none", "The same sigma everywhere"},
-    {CF_MAP_FILE, "file", "The gray image at map-location, stretched over the frame"},
-    {CF_MAP_RADIAL, "radial", "Distance from a point: sharp inside, blurred outside"},
+    {CF_MAP_FILE, "file", "The grey image at map-location, stretched over the frame"},
+    {CF_MAP_RADIAL, "radial", "Distance from a point: sharp near it, blurred far from it"},
     {CF_MAP_LINEAR, "linear", "Distance from a line (tilt-shift)"},
     {CF_MAP_LUMA, "luma", "The frame's own luma: black 0, white 1"},
     {CF_MAP_ALPHA, "alpha", "The frame's own alpha: transparent 0, opaque 1"},
@@ -27,50 +27,56 @@ static const CfChoice map_modes[] = {
 
 static const CfParam params[] = {
     {"sigma", "Sigma",
-     "Standard deviation of the blur in luma pixels (0 = off, negative sharpens as much)",
+     "Standard deviation of the blur in luma pixels (0 = off, negative = sharpens by the same "
+     "amount)",
      CF_PARAM_DOUBLE, FIELD(sigma), -CF_LARGEST_SIGMA, CF_LARGEST_SIGMA, 2.0, NULL, NULL,
      .group = "Blur", .soft_minimum = -5.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
     {"sigma-vertical", "Vertical sigma",
-     "Standard deviation of the blur along columns (-1 = as sigma, else 0 or more)",
+     "Standard deviation of the blur along columns, in luma pixels (-1 = same as sigma)",
      CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, CF_LARGEST_SIGMA, -1.0, NULL, NULL,
      .soft_minimum = -1.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
-    {"border", "Border", "What the filter sees outside the picture (constant is opaque black)",
+    {"border", "Border", "How the picture continues beyond its edges (constant = opaque black)",
      CF_PARAM_ENUM, FIELD(border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT, CF_BORDER_REPLICATE,
      "GstCudaFiltersBorder", cf_border_choices},
-    {"map-mode", "Map mode", "What makes sigma vary over the frame", CF_PARAM_ENUM, FIELD(map_mode),
-     CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE, "GstCudaFiltersMapMode", map_modes, .group = "Map"},
+    {"map-mode", "Map mode", "Source of the blur map, by which sigma varies over the frame",
+     CF_PARAM_ENUM, FIELD(map_mode), CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE,
+     "GstCudaFiltersMapMode", map_modes, .group = "Map"},
     {"sigma-min", "Smallest sigma",
-     "Sigma where the map is 0, in luma pixels; where it is 1 that is sigma", CF_PARAM_DOUBLE,
+     "Sigma in luma pixels where the map is 0; where the map is 1, sigma applies", CF_PARAM_DOUBLE,
      FIELD(sigma_min), 0.0, CF_LARGEST_SIGMA, 0.0, NULL, NULL, .soft_minimum = 0.0,
      .soft_maximum = 30.0, .scale = CF_SCALE_SQUARE},
-    {"map-x", "Map centre x", "Centre of the radial map, point on the line of the linear one",
+    {"map-x", "Map centre x",
+     "Centre of the radial map, or a point on the line of the linear one, as a fraction of the "
+     "width",
      CF_PARAM_DOUBLE, FIELD(map_x), 0.0, 1.0, 0.5, NULL, NULL},
-    {"map-y", "Map centre y", "The same as a fraction of the height", CF_PARAM_DOUBLE, FIELD(map_y),
-     0.0, 1.0, 0.5, NULL, NULL},
+    {"map-y", "Map centre y",
+     "Centre of the radial map, or a point on the line of the linear one, as a fraction of the "
+     "height",
+     CF_PARAM_DOUBLE, FIELD(map_y), 0.0, 1.0, 0.5, NULL, NULL},
     {"map-inner", "Map inner distance",
      "Distance up to which the map is 0, as a fraction of the width", CF_PARAM_DOUBLE,
      FIELD(map_inner), 0.0, 1.0, 0.0, NULL, NULL},
     {"map-outer", "Map outer distance",
-     "Distance from which on the map is 1, as a fraction of the width", CF_PARAM_DOUBLE,
+     "Distance beyond which the map is 1, as a fraction of the width", CF_PARAM_DOUBLE,
      FIELD(map_outer), 0.0, 1.0, 0.333, NULL, NULL},
-    {"map-angle", "Map angle", "Degrees by which the line of the linear map is turned clockwise",
-     CF_PARAM_DOUBLE, FIELD(map_angle), -360.0, 360.0, 0.0, NULL, NULL, .soft_minimum = -90.0,
-     .soft_maximum = 90.0},
-    {"map-invert", "Invert map", "Blur where the map is 0 instead of where it is 1", CF_PARAM_BOOL,
-     FIELD(map_invert), 0.0, 1.0, 0.0, NULL, NULL},
+    {"map-angle", "Map angle",
+     "Angle of the line of the linear map, clockwise from horizontal, in degrees", CF_PARAM_DOUBLE,
+     FIELD(map_angle), -360.0, 360.0, 0.0, NULL, NULL, .soft_minimum = -90.0, .soft_maximum = 90.0},
+    {"map-invert", "Invert map", "Invert the map: blur where it is 0 instead of where it is 1",
+     CF_PARAM_BOOL, FIELD(map_invert), 0.0, 1.0, 0.0, NULL, NULL},
     {"map-isolate", "Isolate",
-     "What the map leaves sharp does not bleed into what it blurs: each sample around counts by "
-     "its own map value",
+     "Keep what the map leaves sharp from bleeding into what it blurs: samples are weighted by "
+     "their own map value",
      CF_PARAM_BOOL, FIELD(map_isolate), 0.0, 1.0, 0.0, NULL, NULL},
     {"sigma-relative", "Relative sigma",
-     "With regions: sigma as a fraction of each region's shorter side (0 = off, -1 = 0.2 with "
-     "roi-mode=inside where sigma was not set, else 0)",
+     "Sigma as a fraction of the shorter side of each region (0 = off; -1 = 0.2 with "
+     "roi-mode=inside where neither sigma nor a map was set, else 0)",
      CF_PARAM_DOUBLE, FIELD(sigma_relative), -1.0, 1.0, -1.0, NULL, NULL, .group = "Regions",
      .soft_minimum = -1.0, .soft_maximum = 0.5},
     {0},
 };
 
-/* A map tells how sigma varies, and sigma how much. */
+/* With a map, sigma is its scale and is not automatic. */
 static void settle(void *values, uint64_t set, bool masks)
 {
   CfGaussblurParams *blur = values;
@@ -86,20 +92,21 @@ static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
     return true;
   if (blur->map_mode == CF_MAP_FILE && !blur->map)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "map-mode is file, but map-location names no blur map");
+                   "map-mode is file, but map-location is not set: set it to a PNG, PGM or PPM");
   if (blur->sigma < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma is %g, allowed with a blur map is 0 to %g: it cannot sharpen",
+                   "sigma is %g, allowed with a blur map is 0 to %g: maps do not sharpen",
                    blur->sigma, CF_LARGEST_SIGMA);
   if (blur->map_isolate && blur->sigma_min > 0.0)
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma-min is %g, allowed with map-isolate is 0: what is not to bleed has to be "
-                   "sharp",
-                   blur->sigma_min);
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "sigma-min is %g, allowed with map-isolate is 0: what is kept from bleeding has to "
+        "stay sharp",
+        blur->sigma_min);
   if (blur->sigma_relative > 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "sigma-relative is %g, allowed with a blur map is 0: only one of map-mode and "
-                   "sigma-relative can tell how sigma varies",
+                   "sigma-relative is %g, allowed with a blur map is 0: set either map-mode or "
+                   "sigma-relative",
                    blur->sigma_relative);
   return true;
 }
@@ -178,7 +185,8 @@ static const CfRemark remarks[] = {
     {0},
 };
 
-/* Of regions that are left out, the largest tells how much the rest is blurred. */
+/* Whether sigma-relative blurs every covered region enough. With `outside` the sigma of the rest
+ * follows the largest region. */
 static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regions, CfStatus *why)
 {
   int weakest = -1;
@@ -194,11 +202,11 @@ static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regio
   return cf_fail(
       why, CF_ERROR_INVALID,
       "sigma-relative is %g, which blurs a region of %d pixels with a sigma of %.2g, and "
-      "below %g that hides nothing: set sigma-relative=%g",
+      "a sigma below %g hides nothing: set sigma-relative=%g",
       blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA, SAFE_SIGMA);
 }
 
-/* The least that is done to a sample of a region: across and down alike, as a face needs it. What a
+/* The smaller sigma of both directions. With a map the larger one of sigma and sigma-min: what the
  * map leaves sharp is meant to be. */
 static double weakest_sigma(const CfGaussblurParams *blur)
 {
@@ -224,10 +232,11 @@ static bool hides_faces(const CfVideo *video, const CfGaussblurParams *blur,
                      "sigma-relative=%g",
                      blur->sigma_relative, LEAST_SHARE, SAFE_SIGMA);
     if (blur->sigma_relative <= 0.0 && sigma < LEAST_SHARE * side)
-      return cf_fail(why, CF_ERROR_INVALID,
-                     "a sigma of %g is below %g of a region of %d pixels, and a face can be "
-                     "recognised: set sigma-relative=%g",
-                     sigma, LEAST_SHARE, side, SAFE_SIGMA);
+      return cf_fail(
+          why, CF_ERROR_INVALID,
+          "a sigma of %g is less than %g of the shorter side of a region (%d pixels), so a "
+          "face can be recognised: set sigma-relative=%g",
+          sigma, LEAST_SHARE, side, SAFE_SIGMA);
   }
   return true;
 }
@@ -243,10 +252,11 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
   if (blur->sigma >= LEAST_SIGMA || blur->sigma_vertical >= LEAST_SIGMA ||
       (mapped && blur->sigma_min >= LEAST_SIGMA))
     return hides_faces(video, blur, regions, why);
-  return cf_fail(why, CF_ERROR_INVALID,
-                 "sigma is %g, and below %g that hides nothing: set sigma-relative=%g, or a sigma "
-                 "of a fifth of the shorter side of what is to be hidden",
-                 blur->sigma, LEAST_SIGMA, SAFE_SIGMA);
+  return cf_fail(
+      why, CF_ERROR_INVALID,
+      "sigma is %g, and a sigma below %g hides nothing: set sigma-relative=%g, or sigma to "
+      "a fifth of the shorter side of the regions",
+      blur->sigma, LEAST_SIGMA, SAFE_SIGMA);
 }
 
 static const CfEngine *const engines[] = {

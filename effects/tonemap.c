@@ -4,27 +4,32 @@
 #define FIELD(name) offsetof(CfTonemapParams, name)
 
 static const CfParam params[] = {
-    {"detail", "Detail", "What is local: below 1 less of it, above 1 more, 1 as it was filmed",
+    {"detail", "Detail", "Local contrast: below 1 less, above 1 more, 1 = as filmed",
      CF_PARAM_DOUBLE, FIELD(detail), 0.0, 2.0, 1.0, NULL, NULL, .group = "Tones"},
-    {"contrast", "Contrast", "What is not local: below 1 flatter, above 1 harder", CF_PARAM_DOUBLE,
-     FIELD(contrast), 0.5, 1.5, 1.0, NULL, NULL},
-    {"sigma", "Sigma", "Stops below which a difference is local", CF_PARAM_DOUBLE, FIELD(sigma),
-     0.25, 8.0, 1.0, NULL, NULL, .soft_minimum = 0.25, .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
+    {"contrast", "Contrast",
+     "Overall contrast: below 1 flatter, above 1 harder, 1 = as the tone curve gives it",
+     CF_PARAM_DOUBLE, FIELD(contrast), 0.5, 1.5, 1.0, NULL, NULL},
+    {"sigma", "Sigma",
+     "Brightness differences below this are local contrast, in stops (one stop = twice the light)",
+     CF_PARAM_DOUBLE, FIELD(sigma), 0.25, 8.0, 1.0, NULL, NULL, .soft_minimum = 0.25,
+     .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
     {"noise-floor", "Noise floor",
-     "Stops below which local differences are not raised (detail above 1)", CF_PARAM_DOUBLE,
-     FIELD(noise_floor), 0.0, 2.0, 0.1, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 0.5},
-    {"saturation", "Saturation", "Colours: 0 is grey, 1 as the tones ask for", CF_PARAM_DOUBLE,
-     FIELD(saturation), 0.0, 2.0, 1.0, NULL, NULL, .group = "Colours", .soft_minimum = 0.5,
-     .soft_maximum = 1.5},
-    {"peak", "Peak", "Nits of the brightest that is kept, 0 = what the stream tells",
+     "Local differences below this are noise and are not raised, in stops (detail above 1)",
+     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 2.0, 0.1, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 0.5},
+    {"saturation", "Saturation", "Saturation of colours: 0 = grey, 1 = natural for the new tones",
+     CF_PARAM_DOUBLE, FIELD(saturation), 0.0, 2.0, 1.0, NULL, NULL, .group = "Colours",
+     .soft_minimum = 0.5, .soft_maximum = 1.5},
+    {"peak", "Peak",
+     "Luminance in nits that becomes white (0 = the peak that the stream's metadata gives)",
      CF_PARAM_DOUBLE, FIELD(peak), 0.0, 10000.0, 0.0, NULL, NULL, .group = "Light",
      .soft_minimum = 0.0, .soft_maximum = 4000.0},
-    {"dynamic", "Dynamic", "Measure each frame's peak and follow it (peak=0)", CF_PARAM_BOOL,
+    {"dynamic", "Dynamic", "Measure the peak of each frame and follow it (peak=0)", CF_PARAM_BOOL,
      FIELD(dynamic), 0.0, 1.0, 0.0, NULL, NULL},
-    {"target-nits", "Target nits", "White of the display, 100 = as SDR is graded", CF_PARAM_DOUBLE,
-     FIELD(target_nits), 50.0, 1000.0, 100.0, NULL, NULL, .soft_minimum = 50.0,
+    {"target-nits", "Target nits", "White of the display in nits (100 = what SDR is graded for)",
+     CF_PARAM_DOUBLE, FIELD(target_nits), 50.0, 1000.0, 100.0, NULL, NULL, .soft_minimum = 50.0,
      .soft_maximum = 400.0, .scale = CF_SCALE_LOG},
-    {"dither", "Dither", "Spread what codes cannot hold, so that skies show no bands",
+    {"dither", "Dither", "Dither the result, so that skies and other gradients show no bands",
      CF_PARAM_BOOL, FIELD(dither), 0.0, 1.0, 1.0, NULL, NULL},
     {0},
 };
@@ -65,7 +70,8 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
   if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
     return cf_fail(
         status, CF_ERROR_INVALID,
-        "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
+        "HDR in the format %s is not supported, allowed are P010_10LE, I420_10LE, I422_10LE, "
+        "P012_LE, "
         "P016_LE, Y444_10LE and Y444_16LE: put videoconvert ! video/x-raw,format=P010_10LE "
         "in front",
         cf_format_info(video->format)->name);
@@ -78,8 +84,8 @@ static bool check_destination(const CfVideo *video, const CfVideo *destination, 
 {
   if (!is_one_of(destination->format, destinations, sizeof destinations / sizeof destinations[0]))
     return cf_fail(status, CF_ERROR_INVALID,
-                   "SDR in %s is not made, allowed are NV12, I420, RGBA, BGRA and P010_10LE: put "
-                   "videoconvert behind",
+                   "SDR in the format %s is not supported, allowed are NV12, I420, RGBA, BGRA and "
+                   "P010_10LE: put videoconvert behind this element",
                    cf_format_info(destination->format)->name);
   if (destination->transfer != CF_TRANSFER_SDR)
     return cf_fail(status, CF_ERROR_INVALID, "the destination is HDR, allowed is SDR");
@@ -91,7 +97,7 @@ static bool check_destination(const CfVideo *video, const CfVideo *destination, 
   return true;
 }
 
-/* HDR codes never are the SDR ones. */
+/* Codes of HDR and SDR always differ. */
 static bool is_identity(const void *values)
 {
   return false;

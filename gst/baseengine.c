@@ -12,84 +12,86 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
   return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 }
 
-/* Parameters of the frames to come */
+/* Parameters of the next frame */
 
-/* What has been set since the last call, if anything has; a preset `in_part` only if there is need.
- */
-static gboolean take_wanted_params(GstCudaFiltersBase *self, gboolean in_part)
+/* Copies the user's parameters to wanted_params if any changed since the last call. While a preset
+ * is being loaded only with `in_part`, when its first values may be copied without the others. */
+static gboolean fetch_wanted_params(GstCudaFiltersBase *self, gboolean in_part)
 {
   const CfEffect *effect = effect_of(self);
   gboolean changed;
 
   GST_OBJECT_LOCK(self);
-  changed = self->params_changed && (in_part || !self->loading);
+  changed = self->params_changed && (in_part || !self->presets_loading);
   if (changed) {
     self->params_changed = FALSE;
     memcpy(self->wanted_params, self->params, effect->params_size);
-    memcpy(self->wanted_turns, self->turns,
-           (cf_params_count(effect->params) + 1) * sizeof *self->turns);
-    self->wanted_turn = self->last_turn;
+    memcpy(self->wanted_serials, self->set_serials,
+           (cf_params_count(effect->params) + 1) * sizeof *self->set_serials);
+    self->wanted_serial = self->last_serial;
   }
   GST_OBJECT_UNLOCK(self);
   return changed;
 }
 
-/* Parameters as engines take them, of which those are set that have a turn; valid until the next
- * call. */
-static const void *settle_params(GstCudaFiltersBase *self, const void *params, const guint64 *turns,
-                                 gboolean masks)
+/* `params` with their automatic values resolved (CfEffect.settle); valid until the next call. A
+ * parameter counts as chosen by the user if it was set after the automatic one, or if it was set
+ * and is not at its default. */
+static const void *resolve_params(GstCudaFiltersBase *self, const void *params,
+                                  const guint64 *set_serials, gboolean masks_regions)
 {
   const CfEffect *effect = effect_of(self);
   uint64_t set = 0;
   guint64 since;
 
-  memcpy(self->settled_params, params, effect->params_size);
+  memcpy(self->resolved_params, params, effect->params_size);
   if (!effect->settle)
-    return self->settled_params;
-  since = turns[cf_params_find(effect->params, effect->automatic) - effect->params];
+    return self->resolved_params;
+  since = set_serials[cf_params_find(effect->params, effect->automatic) - effect->params];
   for (guint i = 0; effect->params[i].name; i++)
-    set |= (uint64_t)(turns[i] > since ||
-                      (turns[i] > 0 && !cf_params_is_default(&effect->params[i], params)))
+    set |= (uint64_t)(set_serials[i] > since ||
+                      (set_serials[i] > 0 && !cf_params_is_default(&effect->params[i], params)))
            << i;
-  effect->settle(self->settled_params, set, masks);
-  return self->settled_params;
+  effect->settle(self->resolved_params, set, masks_regions);
+  return self->resolved_params;
 }
 
-/* What is automatic depends on the mode of the regions, which is set apart. */
-static void look_for_masks(GstCudaFiltersBase *self)
+/* Automatic values depend on roi-mode, which is not among the effect's parameters: a change of it
+ * counts as a change of them. */
+static void update_masks_regions(GstCudaFiltersBase *self)
 {
-  const gboolean masks = self->roi && gst_cuda_filters_regions_mask(self->roi);
+  const gboolean masks_regions = self->roi && gst_cuda_filters_regions_mask(self->roi);
 
-  if (masks == self->masks)
+  if (masks_regions == self->masks_regions)
     return;
-  self->masks = masks;
+  self->masks_regions = masks_regions;
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   GST_OBJECT_UNLOCK(self);
 }
 
-static void run_wanted_params(GstCudaFiltersBase *self)
+static void activate_wanted_params(GstCudaFiltersBase *self)
 {
   void *before = self->running_params;
 
   self->running_params = self->wanted_params;
   self->wanted_params = before;
   self->identity = effect_of(self)->is_identity(
-      settle_params(self, self->running_params, self->wanted_turns, self->masks));
+      resolve_params(self, self->running_params, self->wanted_serials, self->masks_regions));
 }
 
-/* The settings in force are known to be good, and to be told of what has no effect in them. */
-static void settle(GstCudaFiltersBase *self)
+/* The engine has taken running_params. Warns of new settings that have no effect with them. */
+static void note_accepted(GstCudaFiltersBase *self)
 {
-  const guint64 last_turn = self->running_turn;
+  const guint64 last_serial = self->running_serial;
 
-  self->running_turn = self->wanted_turn;
-  self->settled = TRUE;
-  gst_cuda_filters_base_forget_failure(self);
-  gst_cuda_filters_base_remark(self, last_turn);
+  self->running_serial = self->wanted_serial;
+  self->params_accepted = TRUE;
+  gst_cuda_filters_base_clear_failure(self);
+  gst_cuda_filters_base_warn_of_unused(self, last_serial);
 }
 
-/* Engines on the GPU are opened, updated and closed in its context. */
+/* GPU engines are opened, updated and closed with the CUDA context current. */
 static gboolean enter_engine(GstCudaFiltersBase *self, const CfEngine *engine, CfStatus *status)
 {
   return !engine->device_memory || gst_cuda_filters_gpu_enter(self->gpu, status);
@@ -109,65 +111,68 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
   if (!enter_engine(self, engine, status))
     return FALSE;
   good = gst_cuda_filters_worker_update(
-      self->worker, settle_params(self, self->wanted_params, self->wanted_turns, self->masks),
-      status);
+      self->worker,
+      resolve_params(self, self->wanted_params, self->wanted_serials, self->masks_regions), status);
   leave_engine(self, engine);
   return good;
 }
 
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
-  look_for_masks(self);
-  if (!self->worker || !take_wanted_params(self, FALSE))
+  update_masks_regions(self);
+  if (!self->worker || !fetch_wanted_params(self, FALSE))
     return TRUE;
-  if (!gst_cuda_filters_base_judge(self, gst_cuda_filters_worker_video(self->worker), status) ||
+  if (!gst_cuda_filters_base_check_params(self, gst_cuda_filters_worker_video(self->worker),
+                                          status) ||
       !update_worker(self, status)) {
     GST_OBJECT_LOCK(self);
     self->params_changed = TRUE;
     GST_OBJECT_UNLOCK(self);
     return FALSE;
   }
-  run_wanted_params(self);
-  settle(self);
+  activate_wanted_params(self);
+  note_accepted(self);
   return TRUE;
 }
 
-/* For frames that a worker is to be opened for: the first of a stream have to be possible with all
- * that was set; where settings are in force, those stay that they are possible with. */
-static gboolean take_params_for(GstCudaFiltersBase *self, const GstVideoInfo *info,
-                                CfStatus *status)
+/* Chooses the parameters to open a worker with. The first caps of a stream need all settings to be
+ * allowed, else opening fails; after a change of caps, settings that the new caps do not allow are
+ * refused, where the old values are allowed. */
+static gboolean choose_params_for(GstCudaFiltersBase *self, const GstVideoInfo *info,
+                                  CfStatus *status)
 {
-  const gboolean settled = self->settled;
+  const gboolean params_accepted = self->params_accepted;
   CfVideo video;
 
-  self->settled = FALSE;
-  take_wanted_params(self, TRUE);
-  if (settled && gst_cuda_filters_video_from_info(info, &video) &&
-      !gst_cuda_filters_base_judge(self, &video, status))
+  self->params_accepted = FALSE;
+  fetch_wanted_params(self, TRUE);
+  if (params_accepted && gst_cuda_filters_video_from_info(info, &video) &&
+      !gst_cuda_filters_base_check_params(self, &video, status))
     return FALSE;
-  run_wanted_params(self);
+  activate_wanted_params(self);
   return TRUE;
 }
 
-/* Of what the user set last, which the frame is about to be filtered with. */
+/* Looks at the newest settings, which the current frame will be filtered with. */
 void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
 {
   const CfEffect *effect = effect_of(self);
   const gboolean some = self->cover == GST_CUDA_FILTERS_COVER_SOME;
   CfStatus why = {CF_OK, ""};
-  gboolean hides, changed, loading;
+  gboolean hides, changed, presets_loading;
 
   if (!effect->hides || !self->worker)
     return;
   GST_OBJECT_LOCK(self);
-  loading = self->loading;
+  presets_loading = self->presets_loading;
   changed = self->params_changed;
-  hides = effect->hides(
-      gst_cuda_filters_worker_video(self->worker),
-      settle_params(self, self->params, self->turns, gst_cuda_filters_regions_mask(self->roi)),
-      some ? &self->regions : NULL, &why);
+  hides = effect->hides(gst_cuda_filters_worker_video(self->worker),
+                        resolve_params(self, self->params, self->set_serials,
+                                       gst_cuda_filters_regions_mask(self->roi)),
+                        some ? &self->regions : NULL, &why);
   GST_OBJECT_UNLOCK(self);
-  if (!loading && gst_cuda_filters_regions_must_tell_of_weakness(self->roi, hides, changed))
+  if (!presets_loading &&
+      gst_cuda_filters_regions_must_warn_of_weak_mask(self->roi, hides, changed))
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", why.message),
                         ("the regions can be recognized in what leaves this element"));
 }
@@ -186,7 +191,7 @@ GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *s
   return backend;
 }
 
-/* The engine for the GPU, which is open then; NULL with the reason. */
+/* The CUDA engine, with the GPU opened for it; NULL with the reason. */
 static const CfEngine *device_engine(GstCudaFiltersBase *self, gint device_id, CfStatus *reason)
 {
   const CfEngine *engine = cf_effect_engine(effect_of(self), "cuda");
@@ -198,7 +203,8 @@ static const CfEngine *device_engine(GstCudaFiltersBase *self, gint device_id, C
   return engine;
 }
 
-/* The row of the engine table for the negotiated memory, with the GPU open if it needs one. */
+/* The entry of the effect's engine table for backend and memory, with the GPU opened if it needs
+ * one. */
 static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
 {
   const CfEffect *effect = effect_of(self);
@@ -265,16 +271,17 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
   if (self->cuda_memory && !(gst_cuda_filters_gpu_check_info(input, status) &&
                              gst_cuda_filters_gpu_check_info(output, status)))
     return FALSE;
-  if (!take_params_for(self, input, status) || !enter_engine(self, engine, status))
+  if (!choose_params_for(self, input, status) || !enter_engine(self, engine, status))
     return FALSE;
   self->worker = gst_cuda_filters_worker_new(
       effect_of(self), engine, input, output,
-      settle_params(self, self->running_params, self->wanted_turns, self->masks), &options, status);
+      resolve_params(self, self->running_params, self->wanted_serials, self->masks_regions),
+      &options, status);
   leave_engine(self, engine);
   if (!self->worker)
     return FALSE;
   GST_INFO_OBJECT(self, "%s engine", engine->name);
-  settle(self);
+  note_accepted(self);
   gst_cuda_filters_base_set_active_backend(self, engine->name);
   return TRUE;
 }

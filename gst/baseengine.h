@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine of the negotiated caps and the parameters it runs with. Streaming thread, unless it
- * says otherwise. Knows baserefusals.h and basereport.h.
+ * The engine for the negotiated caps, and the parameters that it runs with. Streaming thread,
+ * except where noted.
  */
 #pragma once
 
 #include "basefilter.h"
 
-/* What the user asked for. Any thread. */
+/* The properties backend and cuda-device-id. Any thread. */
 GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *self,
                                                            gint *device_id);
 
-/* Before there are caps: fails where backend=cuda cannot be. */
+/* For start(), before caps are known: fails where backend=cuda is set but no device can be used. */
 gboolean gst_cuda_filters_base_check_backend(GstCudaFiltersBase *self, CfStatus *status);
 
-/* Opens the engine for what comes in and goes out and the memory negotiated; a worker that is open
- * is closed first. */
+/* Opens an engine for frames of `input` that become frames of `output`, in the negotiated memory;
+ * closes the worker first that is open. */
 gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *input,
                                            const GstVideoInfo *output, CfStatus *status);
 void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self);
 
-/* Takes over what the user set since the last frame, but for what cannot be: that is refused with a
- * warning, and its old value stays. Fails only where the engine does; then the settings are tried
- * again with every frame, and none passes until they work. */
+/* Gives the worker the parameters that the user set since the last frame. Values that are not
+ * allowed are refused with a warning and keep their old value. Fails where the engine cannot take
+ * the parameters; the next frame then tries again, and no frame passes before that succeeds. */
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status);
 
-/* Warns where what the settings make of the regions of the frame at hand hides nothing. */
+/* Warns where the settings do not hide the regions of the current frame. */
 void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self);
 
 /* Whether the worker's engine works in device memory. */

@@ -20,7 +20,7 @@ void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self)
 {
   const guint rest = cf_params_count(GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect->params);
 
-  self->turns[rest] = ++self->last_turn;
+  self->set_serials[rest] = ++self->last_serial;
   self->params_changed = TRUE;
 }
 
@@ -31,11 +31,11 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   CfStatus status = {CF_OK, ""};
 
-  self->settled = FALSE;
-  self->running_turn = self->refusals_told = self->remarks_told = 0;
+  self->params_accepted = FALSE;
+  self->running_serial = self->refusals_reported = self->remarks_reported = 0;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
-  self->went_on = FALSE;
+  self->has_last_frame = FALSE;
   gst_cuda_filters_base_reset_staged(self);
   gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)
@@ -45,8 +45,8 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
-  self->failed = self->starved = self->lost = FALSE;
-  self->frames_before_failure = self->staged.under_way = 0;
+  self->error_posted = self->no_frames_posted = self->device_lost = FALSE;
+  self->in_flight_at_failure = self->staged.in_flight = 0;
   status = gst_cuda_filters_base_first_refusal(self);
   GST_OBJECT_UNLOCK(self);
 
@@ -75,7 +75,7 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
   CfStatus status = {CF_OK, ""};
 
-  /* Frames under way are of the old caps. */
+  /* Frames in flight have the old caps. */
   gst_cuda_filters_output_task_drain(self->output_task);
   gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)
@@ -159,9 +159,9 @@ static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans
       ->propose_allocation(trans, decided, query);
 }
 
-/* A pool of CUDA memory is done with when it has been decided. The base classes would set it up
- * twice more, from 1.24 on with a trial allocation each, and make up for one that fails with system
- * memory or with an error of their own. */
+/* The parent's function is not called for CUDA memory: it would configure the pool twice more (from
+ * 1.24 on with a trial allocation each time), and fall back to system memory, or post an error of
+ * its own, where that fails. */
 static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans, GstQuery *query)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
@@ -181,7 +181,8 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
                         ->decide_allocation(trans, query);
 }
 
-/* The base class would make up for a missing pool with system memory. */
+/* Fails for CUDA memory, so that the base class does not replace a missing pool by system memory.
+ */
 static gboolean gst_cuda_filters_base_transform_size(GstBaseTransform *trans,
                                                      GstPadDirection direction, GstCaps *caps,
                                                      gsize size, GstCaps *other_caps,
@@ -193,9 +194,9 @@ static gboolean gst_cuda_filters_base_transform_size(GstBaseTransform *trans,
       ->transform_size(trans, direction, caps, size, other_caps, other_size);
 }
 
-/* GstVideoFilter takes a class without this function for one that works in place only, and never
- * calls it here, because transform() above maps the frames itself: the parent's lets frames pass
- * unfiltered when they cannot be mapped. */
+/* Never called: transform() of baseframes.c maps the frames, since the parent's lets frames that it
+ * cannot map pass unfiltered. It exists because GstVideoFilter takes a class without it for one
+ * that works in place only. */
 static GstFlowReturn gst_cuda_filters_base_transform_frame(GstVideoFilter *filter,
                                                            GstVideoFrame *input,
                                                            GstVideoFrame *output)
@@ -203,16 +204,16 @@ static GstFlowReturn gst_cuda_filters_base_transform_frame(GstVideoFilter *filte
   g_return_val_if_reached(GST_FLOW_ERROR);
 }
 
-/* Size and orientation stay, so whatever a meta says stays true; but what is written is the picture
- * that a crop meta shows, and no more. */
+/* All metas stay valid, since size and orientation do, except a crop meta: the output holds only
+ * the cropped picture. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
   return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
 }
 
-/* Whoever waits for the output task, or for a frame from a pool that has none left, is to return
- * before the sink pad is deactivated, which waits for the streaming thread. */
+/* Wakes the streaming thread where it waits for the output task or for a buffer of an exhausted
+ * pool: deactivating the sink pad, which comes next, waits for that thread. */
 static void stop_output(GstCudaFiltersBase *self)
 {
   GstBufferPool *pool = gst_base_transform_get_buffer_pool(GST_BASE_TRANSFORM(self));

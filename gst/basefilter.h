@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The base of all elements: negotiation, memory, properties, live updates, statistics, errors.
- * A subclass names its effect and describes itself; see cudablockavg.c.
+ * The base class of all elements: negotiation, memory, properties, live updates, statistics,
+ * errors. A subclass names its effect and describes itself; see cudablockavg.c.
  *
- * The instance is one for all files of the base class, and what they do with it goes one way:
+ * The files of the base class share the instance struct. Their calls go one way, from the top of
+ * this table to the bottom:
  *
- *                     what                        knows
- *   basefilter.c      life, negotiation           all below
- *   baseframes.h      frames, events, queries     basestaged, baseoutput, baseengine, basereport
- *   basestaged.h      frames across the bus       baseoutput, basereport
- *   baseoutput.h      buffers to filter into      baseengine, basereport
- *   baseengine.h      engine, its parameters      baserefusals, basereport
- *   baseproperties.h  what users set              basereport
- *   baserefusals.h    what of it cannot be        nobody
- *   basereport.h      errors, log, statistics     nobody
+ *                     purpose                      calls
+ *   basefilter.c      life cycle, negotiation      all below
+ *   baseframes.h      frames, events, queries      basestaged, baseoutput, baseengine, basereport
+ *   basestaged.h      system memory through a GPU  baseoutput, basereport
+ *   baseoutput.h      output buffers               baseengine, basereport
+ *   baseengine.h      engine and its parameters    baserefusals, basereport
+ *   baseproperties.h  GObject properties           basereport
+ *   baserefusals.h    parameters that are refused  none
+ *   basereport.h      errors, log, statistics      none
  */
 #pragma once
 
@@ -49,63 +50,65 @@ typedef struct _GstCudaFiltersBaseClass GstCudaFiltersBaseClass;
 struct _GstCudaFiltersBase {
   GstVideoFilter parent;
 
-  /* Under the object lock: what the user set. */
-  void *params; /* of the effect's params_size */
+  /* Settings of the user; under the object lock. */
+  void *params; /* the effect's parameters, params_size bytes */
   gboolean params_changed;
-  guint loading; /* presets that are being read: frames take none of it over before all of it */
-  guint64 *turns, last_turn; /* when each parameter, and then what the effect's table does not
-                                describe, was set last, counted in such calls; 0: never */
+  guint presets_loading; /* presets being loaded; frames use their values only when all are set */
+  guint64 *set_serials;  /* for each parameter the number of the call that set it last, 0 if none
+                            did; the last entry is for members of `params` outside the effect's
+                            table */
+  guint64 last_serial;   /* number of such calls so far */
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
   guint64 max_device_memory;
-  CfStatus *refusals; /* why a property kept its old value, one for each of the effect's and the
-                         regions' properties */
+  CfStatus *refusals; /* for each property of the effect and of regions: why its last value was
+                         refused before the start */
 
-  /* Partly under the object lock, see roi.h; NULL where the effect's engines know no regions. */
+  /* Partly under the object lock, see roi.h; NULL where the effect's engines have no regions. */
   GstCudaFiltersRegions *roi;
 
-  /* Under the object lock: what the user may ask. */
+  /* Read-only properties; under the object lock. */
   const gchar *active_backend; /* static string or NULL */
   const gchar *algorithm;      /* interned string or NULL */
   guint64 frames;
   GstClockTime total_time, last_time;
 
-  /* Under the object lock: what was told of failures. */
-  gboolean failed;             /* an error was posted and nothing has worked since */
-  gboolean lost;               /* as was that the device is: nothing works until the next start */
-  gboolean starved;            /* as was that there are no frames to filter into */
-  guint frames_before_failure; /* that were under way then, and are still */
+  /* Errors already posted, so that each failure is reported once; under the object lock. */
+  gboolean error_posted;      /* an error was posted, and no frame was filtered since */
+  gboolean device_lost;       /* the device was lost: nothing works before the next start */
+  gboolean no_frames_posted;  /* there was no memory for an output frame */
+  guint in_flight_at_failure; /* staged frames that were in flight at the error, and still are */
 
-  /* Streaming thread only. */
+  /* Streaming thread. */
   GstCudaFiltersGpu *gpu; /* NULL in a build without CUDA */
-  gboolean cuda_memory;   /* negotiated caps are of CUDA memory */
-  gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* offered downstream */
+  gboolean cuda_memory;   /* negotiated caps have memory:CUDAMemory */
+  gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* by allocation query */
   GstCudaFiltersWorker *worker;
-  void *running_params; /* the worker's */
-  guint64 running_turn; /* all that was set up to then is in them, or was refused */
-  gboolean settled;     /* frames of this stream can be, or could, be filtered with them */
-  void *wanted_params;  /* those for the frames to come */
-  void *settled_params; /* scratch: a copy with numbers for what is automatic */
-  gboolean masks;       /* what is automatic in the worker's is for regions that are covered */
-  guint64 *wanted_turns, wanted_turn;
-  guint64 refusals_told, remarks_told; /* bits: a parameter's, a remark's of the effect */
+  void *running_params;     /* parameters of the worker */
+  guint64 running_serial;   /* settings up to this serial are in them, or were refused */
+  gboolean params_accepted; /* frames of this stream can be filtered with running_params */
+  void *wanted_params;      /* a copy of `params`, for the next frame */
+  void *resolved_params;    /* scratch: parameters with automatic values resolved */
+  gboolean masks_regions;   /* automatic values are resolved for roi-mode=inside */
+  guint64 *wanted_serials, wanted_serial;      /* set_serials and last_serial at that copy */
+  guint64 refusals_reported, remarks_reported; /* bit masks by parameter and by CfRemark */
   gboolean identity;
-  gboolean went_on; /* a frame was filtered since the start or a flush, at `last_pts` */
+  gboolean has_last_frame; /* a frame at last_pts came since the start or the last flush */
   GstClockTime last_pts;
-  GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
+  GstCudaFiltersCover cover; /* of the current frame, as are `regions` */
   CfRegions regions;
 
-  /* Frames in system memory through the device: basestaged.c. */
+  /* Frames in system memory that go through the GPU: basestaged.c. */
   GstCudaFiltersOutputTask *output_task;
   GstPadActivateModeFunction parent_src_activate_mode;
   struct {
     gint upstream_is_live, ask_for_latency; /* atomic booleans */
-    gboolean dropped; /* a frame was, since the last output was made; streaming thread */
+    gboolean dropped; /* a frame was dropped since the last output; streaming thread */
     /* Under the object lock. */
-    const gchar *algorithm; /* of the last frame that was submitted */
-    guint under_way, pushed;
-    GstClockTime position; /* end of the last frame that was pushed */
+    const gchar *algorithm;  /* of the last frame submitted */
+    guint in_flight, pushed; /* numbers of frames */
+    GstClockTime position;   /* end of the last frame pushed */
   } staged;
 };
 
@@ -115,27 +118,26 @@ struct _GstCudaFiltersBaseClass {
   const CfEffect *effect;
   GstDebugCategory *category; /* of the element */
 
-  /* For elements whose frames come out as others: the caps of the other pad for any, fixed or not,
-   * of the pad of that direction; transfer full. NULL: both have the same. Where they are the same
-   * for frames under way, nothing is to be done, and these pass through. */
+  /* For elements whose output caps differ from the input caps: the caps of the other pad for
+   * `caps`, fixed or not, of the pad of `direction`; transfer full. NULL where both pads have the
+   * same caps. Frames whose fixed caps are the same on both pads pass through untouched. */
   GstCaps *(*other_caps)(GstPadDirection direction, const GstCaps *caps);
 };
 
 GType gst_cuda_filters_base_get_type(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
 
-/* To be called under the object lock by a subclass that has set what `params` has besides the
- * fields of the effect's table: frames to come are filtered with it. */
+/* A subclass calls this under the object lock after it has changed members of `params` that are not
+ * in the effect's table, so that the next frame is filtered with them. */
 void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self);
 
-/* To be called from a subclass's class_init: installs the effect's properties and pad templates,
- * and the log category of the element, which has its name. CUDA memory is in the templates where
- * the effect has an engine for it. */
+/* A subclass calls this from its class_init. Installs the effect's properties, the pad templates
+ * (with CUDA memory where the effect has a CUDA engine) and the element's log category, `name`. */
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect,
                                             const gchar *name);
 
-/* The same, after it, for effects that strips of a frame suffice for: installs max-device-memory.
- */
+/* Likewise, after set_effect, for effects that can filter a frame in strips: installs
+ * max-device-memory. */
 void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass);
 
 G_END_DECLS

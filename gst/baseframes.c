@@ -7,14 +7,14 @@
 #include "basestaged.h"
 #include "frames.h"
 
-#define USUAL_SECONDS 0.04 /* from frame to frame, where nothing tells */
-#define LONGEST_LOSS  1.0  /* seconds without frames that a scene goes on over */
+#define DEFAULT_FRAME_SECONDS 0.04 /* where neither time nor caps tell */
+#define LONGEST_GAP_SECONDS   1.0  /* a longer gap between frames starts a new scene */
 
 static GstBaseTransformClass *parent_class;
 
-/* Upstream's frames lie in another context than the one we found: theirs is taken over, and the
- * pool negotiated anew. */
-static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
+/* Frames of upstream lie in another CUDA context than ours: changes over to that one, and
+ * negotiates the pool again. */
+static void adopt_context(GstCudaFiltersBase *self, GstBuffer *buffer)
 {
   CfStatus status = {CF_OK, ""};
   gint device_id;
@@ -29,16 +29,16 @@ static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
     gst_cuda_filters_base_post_error(self, &status);
 }
 
-static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
+static void update_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
 {
   if (!self->roi)
     return;
   GST_OBJECT_LOCK(self);
-  if (!self->loading)
+  if (!self->presets_loading)
     gst_cuda_filters_regions_sync(self->roi);
   GST_OBJECT_UNLOCK(self);
-  self->cover = gst_cuda_filters_regions_look(self->roi, GST_BASE_TRANSFORM(self), buffer,
-                                              &GST_VIDEO_FILTER(self)->in_info, &self->regions);
+  self->cover = gst_cuda_filters_regions_update(self->roi, GST_BASE_TRANSFORM(self), buffer,
+                                                &GST_VIDEO_FILTER(self)->in_info, &self->regions);
   if (self->cover != GST_CUDA_FILTERS_COVER_ALL)
     gst_cuda_filters_base_check_mask(self);
 }
@@ -54,8 +54,8 @@ static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstB
   if (GST_CLOCK_TIME_IS_VALID(time))
     gst_object_sync_values(GST_OBJECT(self), time);
   if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
-    change_context(self, buffer);
-  look_for_regions(self, buffer);
+    adopt_context(self, buffer);
+  update_regions(self, buffer);
 }
 
 static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
@@ -121,7 +121,7 @@ static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEve
     gst_cuda_filters_output_task_set_flushing(self->output_task, TRUE);
   } else if (type == GST_EVENT_FLUSH_STOP) {
     gst_cuda_filters_output_task_set_flushing(self->output_task, FALSE);
-    self->went_on = FALSE;
+    self->has_last_frame = FALSE;
     gst_cuda_filters_base_reset_staged(self);
     if (self->roi)
       gst_cuda_filters_regions_reset(self->roi);
@@ -131,7 +131,7 @@ static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEve
   return parent_class->sink_event(trans, event);
 }
 
-/* The latency of the pipeline was distributed anew: perhaps because a live source came. */
+/* A new latency may mean that a live source was added: basestaged.c asks again. */
 static gboolean gst_cuda_filters_base_src_event(GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_LATENCY)
@@ -139,7 +139,7 @@ static gboolean gst_cuda_filters_base_src_event(GstBaseTransform *trans, GstEven
   return parent_class->src_event(trans, event);
 }
 
-/* No frame waits in the element for a later one, so there is no latency to add to upstream's. */
+/* The latency is upstream's: no frame waits in the element for a later one. */
 static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
                                             GstQuery *query)
 {
@@ -169,7 +169,7 @@ static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirec
   return parent_class->query(trans, direction, query);
 }
 
-/* GstBaseTransform keeps to itself which frames it drops for being late. */
+/* Notes the frames that GstBaseTransform drops for being late. */
 static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform *trans,
                                                                gboolean is_discont,
                                                                GstBuffer *input)
@@ -181,52 +181,56 @@ static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform 
   return flow;
 }
 
-/* What cannot be filtered; `status` says why. */
+/* GST_FLOW_OK if `input` can be filtered, else `status` says why not. */
 static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfStatus *status)
 {
   if (!self->worker) {
-    cf_fail(status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
+    cf_fail(status, CF_ERROR_FAILED, "a frame came before its caps were negotiated");
     return GST_FLOW_NOT_NEGOTIATED;
   }
   if (self->cuda_memory && gst_buffer_get_video_crop_meta(input)) {
-    cf_fail(status, CF_ERROR_FAILED,
-            "a frame in CUDA memory shows a part of itself (crop meta), which is supported in "
-            "system memory only: crop before this element, or put cudadownload in front");
+    cf_fail(
+        status, CF_ERROR_FAILED,
+        "a frame in CUDA memory has a crop meta, which is supported in system memory only: crop "
+        "before this element, or put cudadownload in front");
     return GST_FLOW_ERROR;
   }
   return gst_cuda_filters_base_update_params(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-/* How the frame goes on from the one before it. Live queues and decoders that lose a frame mark the
- * next as discontinuous, though time tells how it goes on. */
+/* Tells the worker the time since the last frame, and whether this one starts a new scene. DISCONT
+ * alone does not, since live queues and decoders set it after each frame that they lose: timestamps
+ * no more than LONGEST_GAP_SECONDS apart continue a scene. */
 static void note_pace(GstCudaFiltersBase *self, GstBuffer *input)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
   const GstClockTime pts = GST_BUFFER_PTS(input), last = self->last_pts;
-  const gboolean timed =
-      self->went_on && GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(last) && pts > last;
+  const gboolean timed = self->has_last_frame && GST_CLOCK_TIME_IS_VALID(pts) &&
+                         GST_CLOCK_TIME_IS_VALID(last) && pts > last;
   const gboolean discont = GST_BUFFER_FLAG_IS_SET(input, GST_BUFFER_FLAG_DISCONT);
-  gdouble seconds = USUAL_SECONDS;
+  gdouble seconds = DEFAULT_FRAME_SECONDS;
 
   if (timed)
     seconds = (gdouble)(pts - last) / GST_SECOND;
   else if (GST_VIDEO_INFO_FPS_N(info) > 0)
     seconds = (gdouble)GST_VIDEO_INFO_FPS_D(info) / GST_VIDEO_INFO_FPS_N(info);
-  gst_cuda_filters_worker_set_pace(
-      self->worker, seconds, !self->went_on || (discont && !(timed && seconds <= LONGEST_LOSS)));
+  gst_cuda_filters_worker_set_pace(self->worker, seconds,
+                                   !self->has_last_frame ||
+                                       (discont && !(timed && seconds <= LONGEST_GAP_SECONDS)));
   self->last_pts = pts;
-  self->went_on = TRUE;
+  self->has_last_frame = TRUE;
 }
 
-/* Identity settings, and regions that are nowhere, hand the input on. Passthrough mode of the base
- * class would renegotiate whenever an animated parameter comes to or leaves identity. */
+/* With identity settings, or without regions to filter, the input passes through. Passthrough mode
+ * of the base class is not used, as it would renegotiate whenever an animated parameter reaches or
+ * leaves identity. */
 static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
                                                            GstBuffer **output)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   CfStatus status = {CF_OK, ""};
   GstFlowReturn flow;
-  gboolean pass_on;
+  gboolean pass_through;
 
   if (!trans->queued_buf)
     return GST_FLOW_OK;
@@ -240,14 +244,14 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
     gst_cuda_filters_base_post_error(self, &status);
     return flow;
   }
-  pass_on = self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
+  pass_through = self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
   gst_cuda_filters_worker_set_regions(
       self->worker, self->cover == GST_CUDA_FILTERS_COVER_SOME ? &self->regions : NULL);
   note_pace(self, trans->queued_buf);
   if (gst_cuda_filters_base_is_staged(self))
-    return gst_cuda_filters_base_generate_staged(self, pass_on, output);
-  if (pass_on)
-    return gst_cuda_filters_base_hand_on(self, g_steal_pointer(&trans->queued_buf), output);
+    return gst_cuda_filters_base_generate_staged(self, pass_through, output);
+  if (pass_through)
+    return gst_cuda_filters_base_pass_through(self, g_steal_pointer(&trans->queued_buf), output);
   return parent_class->generate_output(trans, output);
 }
 

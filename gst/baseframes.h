@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the base class does with frames: the ways through an engine (the CPU and CUDA memory here,
- * system memory through the device in basestaged.h), identity, and what must stay in order with
- * them. Knows baseengine.h, baseoutput.h, basestaged.h and basereport.h.
+ * The path of a frame through the base class: an engine on the CPU or on CUDA memory (system memory
+ * through the GPU is in basestaged.h), or untouched for identity settings; and the events and
+ * queries that have to stay in order with frames.
  */
 #pragma once
 
 #include "basefilter.h"
 
-/* Sets the functions of `klass` that frames, events and queries pass; called once, from the base
- * class's init. */
+/* Sets the virtual functions of `klass` for frames, events and queries; called once, from the base
+ * class's class_init. */
 void gst_cuda_filters_base_install_frames(GstBaseTransformClass *klass);

@@ -12,7 +12,8 @@ static GstBaseTransformClass *parent_class(void)
 
 /* Layouts */
 
-/* Frames in CUDA memory always come with the meta that tells their pitch. */
+/* Whether downstream can read the layout of `buffer`, by what it offered in the allocation query.
+ * All elements on CUDA memory read the video meta, which has its pitch. */
 static gboolean suits_receiver(const GstCudaFiltersBase *self, GstBuffer *buffer)
 {
   if (self->cuda_memory)
@@ -30,9 +31,9 @@ static gboolean may_write_in_place(const GstCudaFiltersBase *self, GstBuffer *bu
 
 /* Buffers */
 
-/* A frame without padding in place of `output`, which has some. */
-static GstFlowReturn take_plain_output(GstCudaFiltersBase *self, GstBuffer *input,
-                                       GstBuffer **output)
+/* Replaces `output`, which has padding, by a buffer without. */
+static GstFlowReturn replace_by_plain_output(GstCudaFiltersBase *self, GstBuffer *input,
+                                             GstBuffer **output)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
 
@@ -46,8 +47,8 @@ static GstFlowReturn take_plain_output(GstCudaFiltersBase *self, GstBuffer *inpu
   return GST_FLOW_OK;
 }
 
-/* The parent activates the pool too, but says no more than that it failed, and nothing at all where
- * the pool has no frame to give. */
+/* The parent activates the pool too, but posts no cause where that fails, and nothing where the
+ * pool has no buffer. */
 static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *input,
                                            GstBuffer **output)
 {
@@ -59,7 +60,7 @@ static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *
     flow = parent_class()->prepare_output_buffer(trans, input, output);
   gst_clear_object(&pool);
   if (flow == GST_FLOW_OK && !suits_receiver(self, *output))
-    flow = take_plain_output(self, input, output);
+    flow = replace_by_plain_output(self, input, output);
   if (flow == GST_FLOW_ERROR)
     gst_cuda_filters_base_post_no_frames(self);
   return flow;
@@ -70,7 +71,7 @@ GstFlowReturn gst_cuda_filters_base_prepare_output(GstBaseTransform *trans, GstB
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  /* Frames that cross the bus return into page-locked ones. */
+  /* Staged frames need a page-locked output from the pool. */
   if (self->worker && gst_cuda_filters_worker_works_in_place(self->worker) &&
       !gst_cuda_filters_base_is_staged(self) && may_write_in_place(self, input)) {
     *output = input;
@@ -79,15 +80,15 @@ GstFlowReturn gst_cuda_filters_base_prepare_output(GstBaseTransform *trans, GstB
   return take_output_from_pool(self, input, output);
 }
 
-GstFlowReturn gst_cuda_filters_base_hand_on(GstCudaFiltersBase *self, GstBuffer *input,
-                                            GstBuffer **output)
+GstFlowReturn gst_cuda_filters_base_pass_through(GstCudaFiltersBase *self, GstBuffer *input,
+                                                 GstBuffer **output)
 {
   CfStatus status = {CF_OK, ""};
   GstFlowReturn flow;
 
   if (suits_receiver(self, input)) {
     *output = input;
-    if (!self->cuda_memory || gst_cuda_filters_gpu_hand_on(self->gpu, input, &status))
+    if (!self->cuda_memory || gst_cuda_filters_gpu_prepare_pass_through(self->gpu, input, &status))
       return GST_FLOW_OK;
     gst_clear_buffer(output);
     gst_cuda_filters_base_post_error(self, &status);

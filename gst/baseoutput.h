@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The buffers that frames leave in: the input itself, or one with a layout that the receiver can
- * read. Streaming thread. Knows baseengine.h and basereport.h.
+ * Output buffers: the input itself, or one with a layout that downstream can read. Streaming
+ * thread.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 GstFlowReturn gst_cuda_filters_base_prepare_output(GstBaseTransform *trans, GstBuffer *input,
                                                    GstBuffer **output);
 
-/* `output` becomes `input`, which is taken, or a copy of it where the receiver could not read its
- * layout. */
-GstFlowReturn gst_cuda_filters_base_hand_on(GstCudaFiltersBase *self, GstBuffer *input,
-                                            GstBuffer **output);
+/* Sets `output` to `input` (transfer full), or to a copy where downstream cannot read its layout.
+ */
+GstFlowReturn gst_cuda_filters_base_pass_through(GstCudaFiltersBase *self, GstBuffer *input,
+                                                 GstBuffer **output);

@@ -22,10 +22,11 @@ enum {
 
 static const CfChoice backend_choices[] = {
     {GST_CUDA_FILTERS_BACKEND_AUTO, "auto",
-     "CUDA for CUDA memory and where a device opens, else CPU"},
-    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why not"},
-    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, all threads"},
-    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
+     "CUDA where a GPU can be used, else the CPU; frames in CUDA memory always need CUDA"},
+    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why it cannot be used"},
+    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, with n-threads threads"},
+    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference",
+     "The definition in double precision on the CPU: slow, to compare with"},
     {0, NULL, NULL},
 };
 
@@ -34,7 +35,7 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
   return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 }
 
-/* One engine that knows regions is enough: the others refuse frames that have some. */
+/* Whether any engine supports regions, which engines[0], the reference, tells. */
 static gboolean has_regions(const CfEffect *effect)
 {
   return effect->engines[0]->regions;
@@ -46,8 +47,7 @@ static guint count_refusals(const CfEffect *effect)
          (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
 }
 
-/* Whether `value` is another one for an engine that is open, and has to wait for the next. Under
- * the object lock. */
+/* Whether `value` takes effect only when the next engine is opened. Under the object lock. */
 static gboolean has_to_wait(const GstCudaFiltersBase *self, guint id, const GValue *value)
 {
   if (!self->active_backend)
@@ -96,7 +96,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
       gst_cuda_filters_regions_set(self->roi, index - params, &copy, &status);
     else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
                                         &status)) {
-      self->turns[index] = ++self->last_turn;
+      self->set_serials[index] = ++self->last_serial;
       self->params_changed = TRUE;
     }
     if (status.code == CF_OK || !running)
@@ -107,7 +107,7 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
   GST_OBJECT_UNLOCK(self);
   g_value_unset(&copy);
 
-  /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
+  /* Before the start, start() fails with this refusal; while running, the old value stays. */
   if (status.code != CF_OK && running)
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status.message),
                         ("the old value stays in use"));
@@ -177,9 +177,9 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
   self->wanted_params = g_malloc0(effect->params_size);
-  self->settled_params = g_malloc0(effect->params_size);
-  self->turns = g_new0(guint64, cf_params_count(effect->params) + 1);
-  self->wanted_turns = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->resolved_params = g_malloc0(effect->params_size);
+  self->set_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->wanted_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
   cf_params_init(effect->params, self->params);
   if (has_regions(effect))
@@ -191,9 +191,9 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
   g_free(self->params);
   g_free(self->running_params);
   g_free(self->wanted_params);
-  g_free(self->settled_params);
-  g_free(self->turns);
-  g_free(self->wanted_turns);
+  g_free(self->resolved_params);
+  g_free(self->set_serials);
+  g_free(self->wanted_serials);
   g_free(self->refusals);
   gst_cuda_filters_regions_free(self->roi);
 }
@@ -218,32 +218,38 @@ void gst_cuda_filters_base_install_common_properties(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_BACKEND,
       g_param_spec_enum(
-          "backend", "Backend", "What computes",
+          "backend", "Backend", "Where frames are filtered",
           gst_cuda_filters_choices_type("GstCudaFiltersBackend", backend_choices, FALSE),
           DEFAULT_BACKEND, settable));
-  g_object_class_install_property(klass, PROP_CUDA_DEVICE_ID,
-                                  g_param_spec_int("cuda-device-id", "CUDA Device ID",
-                                                   "CUDA device to use (-1 = auto)", -1, G_MAXINT,
-                                                   DEFAULT_DEVICE_ID, settable));
-  g_object_class_install_property(klass, PROP_N_THREADS,
-                                  g_param_spec_uint("n-threads", "Threads", "CPU threads (0 = all)",
-                                                    0, G_MAXINT, DEFAULT_THREADS, settable));
+  g_object_class_install_property(
+      klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int(
+          "cuda-device-id", "CUDA Device ID",
+          "CUDA device to use (-1 = that of the neighbouring elements, else the first)", -1,
+          G_MAXINT, DEFAULT_DEVICE_ID, settable));
+  g_object_class_install_property(
+      klass, PROP_N_THREADS,
+      g_param_spec_uint("n-threads", "Threads",
+                        "Number of CPU threads (0 = one for each processor)", 0, G_MAXINT,
+                        DEFAULT_THREADS, settable));
   g_object_class_install_property(
       klass, PROP_ACTIVE_BACKEND,
       g_param_spec_string(
           "active-backend", "Active Backend",
-          "What really computes: cuda, cpu, reference, or none before there are caps", "none",
+          "Backend in use: cuda, cpu, reference, or none before caps are negotiated", "none",
           readable));
   g_object_class_install_property(
       klass, PROP_STATS,
       g_param_spec_boxed("stats", "Statistics",
-                         "frames, backend, algorithm, average-time and last-time of a frame in ns",
+                         "Frames filtered, backend, algorithm, and the average-time and last-time "
+                         "of a frame in nanoseconds",
                          GST_TYPE_STRUCTURE, readable));
 }
 
 void gst_cuda_filters_base_install_effect_properties(GObjectClass *klass, const CfEffect *effect)
 {
-  /* GObject forgets these for every class, and asks them of the class that installs a property. */
+  /* GObject calls those of the class that installed a property, and derived classes do not inherit
+   * them. */
   klass->set_property = set_property;
   klass->get_property = get_property;
   gst_cuda_filters_install_params(klass, effect->params, PROP_EFFECT_FIRST);
@@ -256,8 +262,8 @@ void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)
   g_object_class_install_property(
       G_OBJECT_CLASS(klass), PROP_MAX_DEVICE_MEMORY,
       g_param_spec_uint64("max-device-memory", "Maximum device memory",
-                          "Bytes of device memory for a frame in system memory, which goes through "
-                          "the device in strips (0 = what is free)",
+                          "Limit in bytes on the GPU memory for a frame in system memory, which is "
+                          "then filtered in strips (0 = what is free)",
                           0, G_MAXUINT64, 0,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
                               GST_PARAM_CONTROLLABLE));

@@ -3,38 +3,38 @@
 
 #include <string.h>
 
-/* A parameter that was set and may be why the settings cannot be. */
+/* A parameter that was set since running_params, and may be the one that is not allowed. */
 typedef struct {
-  guint index;  /* in the effect's table */
-  guint64 turn; /* when it was set */
+  guint index;    /* in the effect's table */
+  guint64 serial; /* of its last setting */
   gboolean refused;
   CfStatus why;
 } Suspect;
 
-static gint compare_turns(gconstpointer a, gconstpointer b)
+static gint compare_serials(gconstpointer a, gconstpointer b)
 {
-  const guint64 one = ((const Suspect *)a)->turn, other = ((const Suspect *)b)->turn;
+  const guint64 one = ((const Suspect *)a)->serial, other = ((const Suspect *)b)->serial;
 
   return one < other ? -1 : one > other;
 }
 
-/* What was set since the settings in force, in that order. */
+/* The parameters set since running_params, in the order of their setting. */
 static GArray *find_suspects(const GstCudaFiltersBase *self, const CfEffect *effect)
 {
   GArray *suspects = g_array_new(FALSE, TRUE, sizeof(Suspect));
 
   for (guint i = 0; effect->params[i].name; i++) {
-    const Suspect suspect = {.index = i, .turn = self->wanted_turns[i], .refused = TRUE};
+    const Suspect suspect = {.index = i, .serial = self->wanted_serials[i], .refused = TRUE};
 
-    if (suspect.turn > self->running_turn)
+    if (suspect.serial > self->running_serial)
       g_array_append_val(suspects, suspect);
   }
-  g_array_sort(suspects, compare_turns);
+  g_array_sort(suspects, compare_serials);
   return suspects;
 }
 
-/* Gives `trial` the values of suspects one after another, and keeps those that can be, until none
- * of the others can. Returns whether what remains can be. */
+/* Tries the new value of each suspect in `trial`, and keeps it if `trial` is allowed then; repeats
+ * that until no more values can be kept. Returns whether `trial` is allowed in the end. */
 static gboolean try_suspects(const GstCudaFiltersBase *self, const CfEffect *effect,
                              const CfVideo *video, GArray *suspects, void *trial)
 {
@@ -60,14 +60,15 @@ static gboolean try_suspects(const GstCudaFiltersBase *self, const CfEffect *eff
   return good;
 }
 
-/* What a user has set again meanwhile waits for the next frame. */
+/* Sets refused properties back, except those that the user has set again meanwhile: they are
+ * checked with the next frame. */
 static void restore_values(GstCudaFiltersBase *self, const CfEffect *effect, const GArray *suspects)
 {
   GST_OBJECT_LOCK(self);
   for (guint i = 0; i < suspects->len; i++) {
     const Suspect *suspect = &g_array_index(suspects, Suspect, i);
 
-    if (suspect->refused && self->turns[suspect->index] == suspect->turn)
+    if (suspect->refused && self->set_serials[suspect->index] == suspect->serial)
       cf_params_copy(&effect->params[suspect->index], self->params, self->running_params);
   }
   GST_OBJECT_UNLOCK(self);
@@ -82,7 +83,7 @@ static gboolean is_animated(GstCudaFiltersBase *self, const gchar *name)
   return animated;
 }
 
-/* Once in a stream where a controller sets the values. */
+/* For values of a controller once in a stream, else each time. */
 static void report_refusal(GstCudaFiltersBase *self, const CfParam *param, const Suspect *suspect)
 {
   const guint64 bit = G_GUINT64_CONSTANT(1) << suspect->index;
@@ -90,9 +91,9 @@ static void report_refusal(GstCudaFiltersBase *self, const CfParam *param, const
 
   g_object_notify(G_OBJECT(self), param->name);
   if (is_animated(self, param->name)) {
-    if (self->refusals_told & bit)
+    if (self->refusals_reported & bit)
       return;
-    self->refusals_told |= bit;
+    self->refusals_reported |= bit;
   }
   cf_params_print(param, self->running_params, kept, sizeof kept);
   cf_params_print(param, self->wanted_params, refused, sizeof refused);
@@ -113,8 +114,8 @@ static void refuse(GstCudaFiltersBase *self, const CfEffect *effect, const GArra
   }
 }
 
-gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *video,
-                                     CfStatus *status)
+gboolean gst_cuda_filters_base_check_params(GstCudaFiltersBase *self, const CfVideo *video,
+                                            CfStatus *status)
 {
   const CfEffect *effect = GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
   CfStatus reason = {CF_OK, ""};
@@ -125,7 +126,7 @@ gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *vi
   if (cf_effect_check(effect, video, self->wanted_params, &reason))
     return TRUE;
 
-  /* What no table describes, a blur map, is as it is wanted. */
+  /* Members outside the effect's table (a blur map) keep their wanted value. */
   trial = g_malloc(effect->params_size);
   memcpy(trial, self->wanted_params, effect->params_size);
   suspects = find_suspects(self, effect);
@@ -146,18 +147,19 @@ gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *vi
 
 /* Settings without an effect */
 
-/* Whether the user has set it after `last_turn`, to something else than its default. */
+/* Whether the user set `name` after `last_serial`, to a value other than its default. A name that
+ * is not in the effect's table stands for all members outside it. */
 static gboolean was_set(const GstCudaFiltersBase *self, const CfEffect *effect, const gchar *name,
-                        guint64 last_turn)
+                        guint64 last_serial)
 {
   const CfParam *param = cf_params_find(effect->params, name);
   const guint rest = cf_params_count(effect->params);
 
-  return self->wanted_turns[param ? param - effect->params : rest] > last_turn &&
+  return self->wanted_serials[param ? param - effect->params : rest] > last_serial &&
          !(param && cf_params_is_default(param, self->running_params));
 }
 
-/* Two settings may have a remark in common. */
+/* Bit mask of the remarks with this text, which several parameters may share. */
 static guint64 rows_of_text(const CfRemark *remarks, const gchar *text)
 {
   guint64 rows = 0;
@@ -169,17 +171,17 @@ static guint64 rows_of_text(const CfRemark *remarks, const gchar *text)
   return rows;
 }
 
-void gst_cuda_filters_base_remark(GstCudaFiltersBase *self, guint64 last_turn)
+void gst_cuda_filters_base_warn_of_unused(GstCudaFiltersBase *self, guint64 last_serial)
 {
   const CfEffect *effect = GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 
   for (guint i = 0; effect->remarks && effect->remarks[i].name; i++) {
     const CfRemark *remark = &effect->remarks[i];
 
-    if ((self->remarks_told >> i & 1) || !was_set(self, effect, remark->name, last_turn) ||
+    if ((self->remarks_reported >> i & 1) || !was_set(self, effect, remark->name, last_serial) ||
         !remark->applies(self->running_params))
       continue;
-    self->remarks_told |= rows_of_text(effect->remarks, remark->text);
+    self->remarks_reported |= rows_of_text(effect->remarks, remark->text);
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", remark->text), (NULL));
   }
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What users set while frames flow, judged before the next one: what cannot be keeps the value that
- * it had, with a warning, and so do settings that have no effect, without losing it.
+ * Checks the parameters that were set while frames flow, before the next frame is filtered: a value
+ * that is not allowed is refused with a warning, and the property returns to its old value; a value
+ * that is allowed but has no effect stays, with a warning.
  *
- * All that was set between two frames is judged together, so that the order does not matter where
- * settings only make sense with each other.
- *
- * Knows only the instance (basefilter.h).
+ * All parameters set between two frames are checked together, so that their order does not matter
+ * where one is allowed only with another.
  */
 #pragma once
 
 #include "basefilter.h"
 
-/* Whether frames of `video` can be filtered with `wanted_params`. Where running_params are why they
- * cannot, `status` tells; otherwise what was set since and cannot be is refused, in the properties
- * too, and `wanted_params` is what remains. Streaming thread. */
-gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *video,
-                                     CfStatus *status);
+/* Makes `wanted_params` allowed for frames of `video`, by refusing new values where needed: those
+ * properties, and their members of `wanted_params`, go back to running_params. False, with the
+ * reason, where even running_params are not allowed. Streaming thread. */
+gboolean gst_cuda_filters_base_check_params(GstCudaFiltersBase *self, const CfVideo *video,
+                                            CfStatus *status);
 
-/* Tells the user, once in a stream, of what was set after `last_turn` and has no effect under
- * running_params. Streaming thread. */
-void gst_cuda_filters_base_remark(GstCudaFiltersBase *self, guint64 last_turn);
+/* Warns, once in a stream, of each parameter that was set after `last_serial` and has no effect
+ * with running_params (CfEffect.remarks). Streaming thread. */
+void gst_cuda_filters_base_warn_of_unused(GstCudaFiltersBase *self, guint64 last_serial);

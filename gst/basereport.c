@@ -3,17 +3,17 @@
 
 /* Errors */
 
-/* Once for every failure, however often upstream offers its caps again. */
+/* Upstream may offer the caps that failed many times. */
 void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *status)
 {
   gboolean known;
 
   GST_OBJECT_LOCK(self);
-  known = self->failed || self->lost;
-  self->failed = TRUE;
+  known = self->error_posted || self->device_lost;
+  self->error_posted = TRUE;
   if (!known) {
-    self->lost = status->code == CF_ERROR_DEVICE_LOST;
-    self->frames_before_failure = self->staged.under_way;
+    self->device_lost = status->code == CF_ERROR_DEVICE_LOST;
+    self->in_flight_at_failure = self->staged.in_flight;
   }
   GST_OBJECT_UNLOCK(self);
   if (known)
@@ -36,7 +36,7 @@ void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *
   }
 }
 
-/* Once, too, although the same caps are accepted each time that they are negotiated again. */
+/* The same caps may be negotiated, and fail to get memory, many times. */
 void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
@@ -44,8 +44,8 @@ void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
   gboolean known;
 
   GST_OBJECT_LOCK(self);
-  known = self->starved;
-  self->starved = TRUE;
+  known = self->no_frames_posted;
+  self->no_frames_posted = TRUE;
   GST_OBJECT_UNLOCK(self);
   if (known)
     return;
@@ -57,10 +57,10 @@ void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
   gst_cuda_filters_base_post_error(self, &status);
 }
 
-void gst_cuda_filters_base_forget_failure(GstCudaFiltersBase *self)
+void gst_cuda_filters_base_clear_failure(GstCudaFiltersBase *self)
 {
   GST_OBJECT_LOCK(self);
-  self->failed = FALSE;
+  self->error_posted = FALSE;
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -86,10 +86,10 @@ void gst_cuda_filters_base_count_frame(GstCudaFiltersBase *self, GstClockTime ti
   self->total_time += time;
   self->last_time = time;
   self->algorithm = algorithm;
-  /* Frames that were under way when a later one failed say nothing about those to come. */
-  if (self->frames_before_failure > 0)
-    self->frames_before_failure--;
+  /* Frames that were in flight at the failure do not show that later ones succeed. */
+  if (self->in_flight_at_failure > 0)
+    self->in_flight_at_failure--;
   else
-    self->failed = self->starved = FALSE;
+    self->error_posted = self->no_frames_posted = FALSE;
   GST_OBJECT_UNLOCK(self);
 }

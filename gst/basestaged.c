@@ -12,14 +12,14 @@ static void note_submitted(GstCudaFiltersBase *self)
 
   GST_OBJECT_LOCK(self);
   self->staged.algorithm = algorithm;
-  self->staged.under_way++;
+  self->staged.in_flight++;
   GST_OBJECT_UNLOCK(self);
 }
 
 static void note_finished(GstCudaFiltersBase *self)
 {
   GST_OBJECT_LOCK(self);
-  self->staged.under_way--;
+  self->staged.in_flight--;
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -80,7 +80,7 @@ void gst_cuda_filters_base_count_in_message(GstCudaFiltersBase *self, GstMessage
 
 void gst_cuda_filters_base_note_latency(GstCudaFiltersBase *self, GstQuery *query, gboolean good)
 {
-  gboolean live = TRUE; /* who cannot say may be */
+  gboolean live = TRUE; /* without an answer, to be safe */
 
   if (good)
     gst_query_parse_latency(query, &live, NULL, NULL);
@@ -112,7 +112,7 @@ static GstFlowReturn push(GstCudaFiltersBase *self, GstBuffer *output)
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), output);
 }
 
-static GstFlowReturn finish_oldest(GstCudaFiltersBase *self, GstBuffer **output)
+static GstFlowReturn finish_oldest_frame(GstCudaFiltersBase *self, GstBuffer **output)
 {
   CfStatus status = {CF_OK, ""};
   GstClockTime time;
@@ -131,7 +131,7 @@ GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard)
 {
   GstCudaFiltersBase *self = base;
   GstBuffer *output;
-  const GstFlowReturn flow = finish_oldest(self, &output);
+  const GstFlowReturn flow = finish_oldest_frame(self, &output);
 
   if (flow == GST_FLOW_OK && discard) {
     gst_buffer_unref(output);
@@ -140,7 +140,7 @@ GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard)
   return flow == GST_FLOW_OK ? push(self, output) : flow;
 }
 
-/* The first frame behind one that was dropped is marked; `buffer` is transfer full. */
+/* Sets DISCONT on the first frame after a dropped one; `buffer` is transfer full. */
 static GstBuffer *mark_discont(GstCudaFiltersBase *self, GstBuffer *buffer)
 {
   if (self->staged.dropped && !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT)) {
@@ -151,7 +151,7 @@ static GstBuffer *mark_discont(GstCudaFiltersBase *self, GstBuffer *buffer)
   return buffer;
 }
 
-/* Takes `input`. */
+/* `input` is transfer full. */
 static GstFlowReturn submit(GstCudaFiltersBase *self, GstBuffer *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
@@ -179,34 +179,34 @@ static GstFlowReturn submit(GstCudaFiltersBase *self, GstBuffer *input)
   return GST_FLOW_OK;
 }
 
-GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_on,
+GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_through,
                                                     GstBuffer **output)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
   GstBuffer *input = g_steal_pointer(&trans->queued_buf);
   const gboolean pulled = GST_PAD_MODE(GST_BASE_TRANSFORM_SRC_PAD(self)) == GST_PAD_MODE_PULL;
-  const gboolean overlap = !pass_on && !pulled && !upstream_is_live(self);
+  const gboolean overlap = !pass_through && !pulled && !upstream_is_live(self);
   GstFlowReturn flow;
 
   if (!input)
     return GST_FLOW_OK;
   flow = pulled ? GST_FLOW_OK
                 : gst_cuda_filters_output_task_wait_for_room(
-                      self->output_task, overlap ? GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY : 1);
+                      self->output_task, overlap ? GST_CUDA_FILTERS_GPU_MAX_IN_FLIGHT : 1);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref(input);
     return flow;
   }
-  if (!pass_on)
+  if (!pass_through)
     flow = submit(self, input);
   else
-    flow = gst_cuda_filters_base_hand_on(self, mark_discont(self, input), output);
+    flow = gst_cuda_filters_base_pass_through(self, mark_discont(self, input), output);
   if (flow == GST_FLOW_OK && overlap) {
     gst_cuda_filters_output_task_submitted(self->output_task);
     return GST_FLOW_OK;
   }
-  if (flow == GST_FLOW_OK && !pass_on)
-    flow = finish_oldest(self, output);
+  if (flow == GST_FLOW_OK && !pass_through)
+    flow = finish_oldest_frame(self, output);
   if (flow != GST_FLOW_OK || pulled)
     return flow;
   return push(self, g_steal_pointer(output));

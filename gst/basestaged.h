@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in system memory through the device. The streaming thread sends a frame on its way; a task
- * of the source pad pushes it as soon as the device is done, while later frames arrive and are
- * filtered. Behind a live source the streaming thread itself waits and pushes, so that a frame in
- * front of the element never waits behind another one in it.
+ * Frames in system memory that are filtered on the GPU (staged frames). The streaming thread
+ * submits a frame; a task of the source pad pushes it when the GPU is done, while later frames are
+ * uploaded and filtered. Behind a live source the streaming thread waits and pushes itself:
+ * overlapping frames would add latency.
  *
- * GstBaseTransform pushes what generate_output() returns in the streaming thread. What is pushed
- * here instead needs the same book-keeping here: DISCONT behind dropped frames, the position, and
- * the counts of QoS messages.
- *
- * Knows baseoutput.h and basereport.h.
+ * Frames pushed here bypass GstBaseTransform, which pushes what generate_output() returns. So its
+ * book-keeping is done here, too: DISCONT after dropped frames, the position, and the counts of QoS
+ * messages.
  */
 #pragma once
 
 #include "basefilter.h"
 
-/* GstBaseTransform::generate_output: sends the queued input on its way and leaves the rest to the
- * output task, or pushes what comes of it. With `pass_on` it is handed on as it is. `output` is
- * set in pull mode only. */
-GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_on,
+/* GstBaseTransform::generate_output: submits the queued input and leaves pushing to the output
+ * task, or waits and pushes. With `pass_through` the input is pushed unfiltered. `output` is set in
+ * pull mode only. */
+GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_through,
                                                     GstBuffer **output);
 
-/* GstCudaFiltersDeliver of the output task. */
+/* The GstCudaFiltersDeliver of the output task. */
 GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard);
 
-/* The stream starts, or starts anew after a flush: nothing was pushed or dropped. */
+/* At the start and after a flush: resets the book-keeping. */
 void gst_cuda_filters_base_reset_staged(GstCudaFiltersBase *self);
 
-/* Answers a query for the position, if frames were pushed by the output task. */
+/* Answers a position query, if frames were pushed here. */
 gboolean gst_cuda_filters_base_answer_position(GstCudaFiltersBase *self, GstQuery *query);
 
-/* Adds frames that were pushed here to those that a QoS message counts. */
+/* Adds the number of frames pushed here to the counts of a QoS message. */
 void gst_cuda_filters_base_count_in_message(GstCudaFiltersBase *self, GstMessage *message);
 
-/* Whether upstream is live decides whether frames overlap: what a latency query answered, `good` if
- * anything, and that one is to be made before the next frame. Any thread. */
+/* Whether upstream is live, which decides whether frames overlap: note_latency reads it from an
+ * answered latency query (`good`: it was answered), ask_for_latency makes the next frame send such
+ * a query. Any thread. */
 void gst_cuda_filters_base_note_latency(GstCudaFiltersBase *self, GstQuery *query, gboolean good);
 void gst_cuda_filters_base_ask_for_latency(GstCudaFiltersBase *self);

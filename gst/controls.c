@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Prints how the properties of the elements want to be shown, as JSON: for each element a list in
- * the order in which a person reads them, of what GObject does not tell: group, usual range, scale,
- * step and unit. Ranges, defaults and texts are in the GParamSpecs.
+ * Prints controls.json, which tells the tuner how to show the properties of each element: their
+ * order, and what GParamSpec does not have: group, usual range, scale, step and unit.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static const Element elements[] = {
     {&cf_tonemap, "cudatonemap", false},
 };
 
-/* A property that no table has. */
+/* A property that is not in a table of parameters. */
 typedef struct {
   const char *name, *group, *unit; /* unit: ns, bytes or NULL */
   double soft_minimum, soft_maximum;

@@ -6,10 +6,10 @@
 #include "plan/coverage.h"
 
 struct _GstCudaFiltersCoverageMessage {
-  gboolean posted; /* `last` is known to the application */
+  gboolean posted; /* a message with `last` was posted */
   GstCudaFiltersCoverage last;
 
-  /* What last.covered was worked out for. */
+  /* Frame size and regions that last.covered was computed for. */
   gint width, height;
   CfRegions regions;
   GArray *list;  /* CfRegion */
@@ -73,7 +73,7 @@ static gboolean is_same(const GstCudaFiltersCoverage *a, const GstCudaFiltersCov
          a->covered == b->covered;
 }
 
-/* The times are those that level and videoanalyse tell. */
+/* Times have the same names as in the messages of level and videoanalyse. */
 static GstStructure *describe(const GstCudaFiltersCoverage *coverage, const GstSegment *segment,
                               GstBuffer *buffer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The element message `cudafilters-coverage`: what regions cover of a frame, whenever that changes.
- * All of it belongs to the streaming thread.
+ * The element message `cudafilters-coverage`: how much of a frame the regions cover, posted
+ * whenever that changes. Streaming thread.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 #include "regions.h"
 
 typedef struct {
-  guint regions;    /* objects and fixed regions that reach into the frame */
-  guint held;       /* of these, objects of an earlier frame */
-  gboolean missing; /* no object is known */
+  guint regions;    /* number of objects and fixed regions that reach into the frame */
+  guint held;       /* how many of them are objects of an earlier frame (roi-hold) */
+  gboolean missing; /* there is no object, detected or held */
   gdouble covered;  /* share 0..1 of the frame's pixels */
 } GstCudaFiltersCoverage;
 
@@ -22,11 +22,11 @@ typedef struct _GstCudaFiltersCoverageMessage GstCudaFiltersCoverageMessage;
 GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void);
 void gst_cuda_filters_coverage_message_free(GstCudaFiltersCoverageMessage *self);
 
-/* The next frame counts as changed. */
+/* Makes the next frame post a message, changed or not. */
 void gst_cuda_filters_coverage_message_reset(GstCudaFiltersCoverageMessage *self);
 
-/* Works out `coverage->covered` of what `regions` cover of a frame, and posts all as a message of
- * `element` if it is not as it was for the frame before. */
+/* Computes `coverage.covered` from `regions`, and posts the message from `element` if anything
+ * differs from the last one. */
 void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,
                                             GstBaseTransform *element, GstBuffer *buffer,
                                             const GstVideoInfo *info, const CfRegions *regions,

@@ -4,8 +4,9 @@
  * SECTION:element-cudablockavg
  * @title: cudablockavg
  *
- * A mosaic of blocks of #cudablockavg:block-width by #cudablockavg:block-height luma pixels, each
- * the exact mean of what it covers, rounded half up.
+ * A mosaic: blocks of #cudablockavg:block-width by #cudablockavg:block-height luma pixels, each of
+ * which shows the exact mean of its pixels, rounded half up. With #cudablockavg:roi-mode only
+ * regions are covered, such as faces that a detector has found.
  *
  * ## Example launch line
  * |[
@@ -34,7 +35,7 @@ static void gst_cuda_block_avg_class_init(GstCudaBlockAvgClass *klass)
                                          "cudablockavg");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Block average", "Filter/Effect/Video/Hardware",
-      "Mosaic: every block takes its exact mean, minimum or maximum, on CUDA or the CPU",
+      "Mosaic of the frame or of regions: blocks of their mean, minimum, maximum or one colour",
       "gst-cuda-filters maintainers");
 }
 

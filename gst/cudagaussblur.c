@@ -4,10 +4,10 @@
  * SECTION:element-cudagaussblur
  * @title: cudagaussblur
  *
- * A Gaussian within one code value of its definition for every #cudagaussblur:sigma. Chroma is
- * blurred with its subsampled sigma; colours are blurred premultiplied by alpha. A negative sigma
- * sharpens as the gaussianblur element does. With #cudagaussblur:map-mode every sample has a sigma
- * of its own.
+ * A Gaussian blur, within one code value of its definition for every #cudagaussblur:sigma. The
+ * sigma of chroma is scaled by its subsampling; colours are premultiplied by alpha. A negative
+ * sigma sharpens, as in the gaussianblur element. With #cudagaussblur:map-mode each sample has a
+ * sigma of its own, which a blur map tells; with #cudagaussblur:roi-mode only regions are blurred.
  *
  * ## Example launch lines
  * |[
@@ -27,31 +27,31 @@
 #include "plan/map.h"
 #include "presets.h"
 
-/* Far from the ids of the base class. */
+/* Beyond the ids of the base class. */
 #define PROP_MAP_LOCATION 0x10000
 
-#define LOOK_INTERVAL (300 * G_TIME_SPAN_MILLISECOND)
+#define CHECK_INTERVAL (300 * G_TIME_SPAN_MILLISECOND)
 
-/* What tells that a file is another one; all zero: there is none. */
+/* Identifies a version of a file, by its inode, size and time of change; all zero: no file. */
 typedef struct {
   gboolean exists;
   guint64 device, inode, size;
   gint64 seconds, nanoseconds;
-} FileMark;
+} FileStamp;
 
 struct _GstCudaGaussBlur {
   GstCudaFiltersBase parent;
 
   /* Under the object lock. */
-  gchar *location;    /* of the map in force; of the one to read where no stream runs; or NULL */
-  gchar *wanted;      /* set while a stream runs, and not judged yet; or NULL */
-  FileMark mark;      /* of the file at `location` when it was read last, or tried to */
-  guint turn;         /* counts what makes void what is being read: settings, starts, stops */
-  gboolean streaming; /* from start to stop */
-  gboolean busy;      /* a thread looks at the file */
-  GPtrArray *retired; /* maps that the streaming thread may be about to take over */
+  gchar *location; /* file of the current map, or, before the start, of the map to read; or NULL */
+  gchar *pending_location; /* set while running and not read yet; or NULL */
+  FileStamp stamp;         /* of the file at `location` when last read, with or without success */
+  guint generation;        /* incremented by settings, starts and stops: an older read is void */
+  gboolean streaming;      /* between start and stop */
+  gboolean reading;        /* another thread checks or reads the file */
+  GPtrArray *retired;      /* replaced maps, which the streaming thread may still be using */
 
-  gint64 next_look; /* streaming thread: monotonic time */
+  gint64 next_check; /* streaming thread: monotonic time */
 };
 
 G_DEFINE_TYPE(GstCudaGaussBlur, gst_cuda_gauss_blur, GST_TYPE_CUDA_FILTERS_BASE);
@@ -60,33 +60,33 @@ GST_ELEMENT_REGISTER_DEFINE(cudagaussblur, "cudagaussblur", GST_RANK_NONE,
 
 /* Files */
 
-/* Others write to a FIFO or a device all the time: that does not make it another one. */
-static FileMark mark_of(const gchar *location)
+/* Size and time count for regular files only: writes to a FIFO or device are no new version. */
+static FileStamp stamp_of(const gchar *location)
 {
   struct stat info;
-  FileMark mark = {0};
+  FileStamp stamp = {0};
 
   if (stat(location, &info) == 0) {
-    mark.exists = TRUE;
-    mark.device = info.st_dev;
-    mark.inode = info.st_ino;
+    stamp.exists = TRUE;
+    stamp.device = info.st_dev;
+    stamp.inode = info.st_ino;
     if (S_ISREG(info.st_mode)) {
-      mark.size = (guint64)info.st_size;
-      mark.seconds = info.st_mtim.tv_sec;
-      mark.nanoseconds = info.st_mtim.tv_nsec;
+      stamp.size = (guint64)info.st_size;
+      stamp.seconds = info.st_mtim.tv_sec;
+      stamp.nanoseconds = info.st_mtim.tv_nsec;
     }
   }
-  return mark;
+  return stamp;
 }
 
-/* A file that is gone, perhaps for a moment while it is replaced, is no change. */
-static gboolean has_changed(const FileMark *known, const FileMark *mark)
+/* A missing file is no change: it may be missing for a moment while it is replaced. */
+static gboolean has_changed(const FileStamp *known, const FileStamp *stamp)
 {
-  const gboolean same = known->device == mark->device && known->inode == mark->inode &&
-                        known->size == mark->size && known->seconds == mark->seconds &&
-                        known->nanoseconds == mark->nanoseconds;
+  const gboolean same = known->device == stamp->device && known->inode == stamp->inode &&
+                        known->size == stamp->size && known->seconds == stamp->seconds &&
+                        known->nanoseconds == stamp->nanoseconds;
 
-  return !known->exists || (mark->exists && !same);
+  return !known->exists || (stamp->exists && !same);
 }
 
 /* Maps */
@@ -96,7 +96,7 @@ static GPtrArray *new_retired(void)
   return g_ptr_array_new_with_free_func((GDestroyNotify)cf_map_unref);
 }
 
-/* Takes over a map, or NULL; under the object lock. */
+/* Sets the map, transfer full, or NULL; under the object lock. */
 static void install_map(GstCudaGaussBlur *self, CfMap *map)
 {
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(self);
@@ -108,124 +108,126 @@ static void install_map(GstCudaGaussBlur *self, CfMap *map)
   gst_cuda_filters_base_params_changed(base);
 }
 
-/* Refused while a stream runs. */
+/* Reports a map that was refused while running. */
 static void warn_of_map(GstCudaGaussBlur *self, const CfStatus *status)
 {
   GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status->message),
                       ("the old value stays in use"));
 }
 
-/* Puts in force the map that was read from `location` in `turn`, or NULL: keeps the old one. */
-static void settle(GstCudaGaussBlur *self, const gchar *location, guint turn, CfMap *map,
-                   const FileMark *mark, const CfStatus *status)
+/* Installs `map`, which was read from `location`, unless `generation` is outdated. NULL means that
+ * reading failed with `status`: the old map stays. */
+static void finish_reading(GstCudaGaussBlur *self, const gchar *location, guint generation,
+                           CfMap *map, const FileStamp *stamp, const CfStatus *status)
 {
-  gboolean current, wanted;
+  gboolean current, was_pending;
 
   GST_OBJECT_LOCK(self);
-  current = turn == self->turn;
-  wanted = current && self->wanted;
+  current = generation == self->generation;
+  was_pending = current && self->pending_location;
   if (current && map) {
     install_map(self, map);
     g_free(self->location);
     self->location = g_strdup(location);
   }
-  if (current && (map || !wanted))
-    self->mark = *mark;
+  if (current && (map || !was_pending))
+    self->stamp = *stamp;
   if (current)
-    g_clear_pointer(&self->wanted, g_free);
+    g_clear_pointer(&self->pending_location, g_free);
   GST_OBJECT_UNLOCK(self);
 
   if (!current)
     cf_map_unref(map);
   else if (!map)
     warn_of_map(self, status);
-  if (wanted && !map)
+  if (was_pending && !map)
     g_object_notify(G_OBJECT(self), "map-location");
 }
 
-/* Reads what is wanted, or what has changed. FALSE where nothing is left to do. */
-static gboolean look_once(GstCudaGaussBlur *self)
+/* Reads the pending map, or the current one if its file has changed. FALSE if none is pending then.
+ */
+static gboolean read_once(GstCudaGaussBlur *self)
 {
   gchar *location = NULL;
-  FileMark known = {0};
-  guint turn;
+  FileStamp known = {0};
+  guint generation;
   gboolean again;
 
   GST_OBJECT_LOCK(self);
   if (self->streaming)
-    location = g_strdup(self->wanted ? self->wanted : self->location);
-  if (!self->wanted)
-    known = self->mark;
-  turn = self->turn;
+    location = g_strdup(self->pending_location ? self->pending_location : self->location);
+  if (!self->pending_location)
+    known = self->stamp;
+  generation = self->generation;
   GST_OBJECT_UNLOCK(self);
 
   if (location) {
-    /* Before reading: a change meanwhile is seen the next time. */
-    const FileMark mark = mark_of(location);
+    /* Taken before reading, so that a change during the read is noticed the next time. */
+    const FileStamp stamp = stamp_of(location);
     CfStatus status = {CF_OK, ""};
 
-    if (has_changed(&known, &mark))
-      settle(self, location, turn, cf_map_load(location, &status), &mark, &status);
+    if (has_changed(&known, &stamp))
+      finish_reading(self, location, generation, cf_map_load(location, &status), &stamp, &status);
   }
   g_free(location);
   GST_OBJECT_LOCK(self);
-  again = self->wanted != NULL;
-  self->busy = again;
+  again = self->pending_location != NULL;
+  self->reading = again;
   GST_OBJECT_UNLOCK(self);
   return again;
 }
 
-/* Frees `retired`, an array of maps or NULL, and reads until nothing is left to do. */
-static void look(GstElement *element, gpointer retired)
+/* Frees `retired`, an array of maps or NULL, and reads until no map is pending. */
+static void read_map(GstElement *element, gpointer retired)
 {
   if (retired)
     g_ptr_array_unref(retired);
-  while (look_once(GST_CUDA_GAUSS_BLUR(element)))
+  while (read_once(GST_CUDA_GAUSS_BLUR(element)))
     ;
 }
 
 /* Streaming */
 
-/* Reads the map that the first frame needs, if it is not there from an earlier start. */
+/* Reads the map for the first frame, unless it is still there from an earlier start. */
 static gboolean read_first_map(GstCudaGaussBlur *self, CfStatus *status)
 {
   CfMap *map = NULL;
-  FileMark known, mark = {0};
+  FileStamp known, stamp = {0};
   gchar *location;
-  guint turn;
+  guint generation;
 
   GST_OBJECT_LOCK(self);
   self->streaming = TRUE;
-  turn = ++self->turn;
+  generation = ++self->generation;
   location = g_strdup(self->location);
-  known = self->mark;
+  known = self->stamp;
   GST_OBJECT_UNLOCK(self);
   if (location) {
-    mark = mark_of(location);
-    if (has_changed(&known, &mark))
+    stamp = stamp_of(location);
+    if (has_changed(&known, &stamp))
       map = cf_map_load(location, status);
     g_free(location);
   }
   GST_OBJECT_LOCK(self);
-  if (map && turn == self->turn) {
+  if (map && generation == self->generation) {
     install_map(self, g_steal_pointer(&map));
-    self->mark = mark;
+    self->stamp = stamp;
   }
   GST_OBJECT_UNLOCK(self);
   cf_map_unref(map);
   return status->code == CF_OK;
 }
 
-/* What is not judged by now will be by the next start. */
+/* A location that is still pending is read by the next start. */
 static void end_stream(GstCudaGaussBlur *self)
 {
   GST_OBJECT_LOCK(self);
-  self->turn++;
+  self->generation++;
   self->streaming = FALSE;
-  if (self->wanted) {
+  if (self->pending_location) {
     g_free(self->location);
-    self->location = g_steal_pointer(&self->wanted);
-    self->mark = (FileMark){0};
+    self->location = g_steal_pointer(&self->pending_location);
+    self->stamp = (FileStamp){0};
   }
   GST_OBJECT_UNLOCK(self);
 }
@@ -235,7 +237,7 @@ static gboolean gst_cuda_gauss_blur_start(GstBaseTransform *trans)
   GstCudaGaussBlur *self = GST_CUDA_GAUSS_BLUR(trans);
   CfStatus status = {CF_OK, ""};
 
-  self->next_look = 0;
+  self->next_check = 0;
   if (!read_first_map(self, &status))
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status.message), (NULL));
   else if (GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->start(trans))
@@ -250,49 +252,48 @@ static gboolean gst_cuda_gauss_blur_stop(GstBaseTransform *trans)
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->stop(trans);
 }
 
-/* Lets another thread look at the file, and free what is retired: between two frames nobody reads
- * those maps but engines, which have references of their own. */
-static void look_now_and_then(GstCudaGaussBlur *self)
+/* Every CHECK_INTERVAL lets another thread check the file and free retired maps. That is safe
+ * between two frames: only engines use those maps then, with references of their own. */
+static void check_file_periodically(GstCudaGaussBlur *self)
 {
   const gint64 now = g_get_monotonic_time();
   GPtrArray *retired = NULL;
   gboolean begins;
 
-  if (now < self->next_look)
+  if (now < self->next_check)
     return;
-  self->next_look = now + LOOK_INTERVAL;
+  self->next_check = now + CHECK_INTERVAL;
   GST_OBJECT_LOCK(self);
-  begins = !self->busy && (self->location || self->retired->len > 0);
+  begins = !self->reading && (self->location || self->retired->len > 0);
   if (begins && self->retired->len > 0) {
     retired = self->retired;
     self->retired = new_retired();
   }
-  self->busy |= begins;
+  self->reading |= begins;
   GST_OBJECT_UNLOCK(self);
   if (begins)
-    gst_element_call_async(GST_ELEMENT(self), look, retired, NULL);
+    gst_element_call_async(GST_ELEMENT(self), read_map, retired, NULL);
 }
 
 static void gst_cuda_gauss_blur_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
-  look_now_and_then(GST_CUDA_GAUSS_BLUR(trans));
+  check_file_periodically(GST_CUDA_GAUSS_BLUR(trans));
   GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->before_transform(trans, buffer);
 }
 
 /* Properties */
 
-/* Before the stream runs: start will read it. Under the object lock. */
+/* Before the start: start will read the map. Under the object lock. */
 static void keep_location(GstCudaGaussBlur *self, const gchar *location)
 {
   g_free(self->location);
   self->location = g_strdup(location);
-  self->mark = (FileMark){0};
+  self->stamp = (FileStamp){0};
   install_map(self, NULL);
 }
 
-/* While a stream runs another thread reads the new map, and the old one stays in force until it is
- * there. Only where there is none the caller waits: what it sets next, map-mode=file, may need it.
- */
+/* While running, another thread reads the new map, and the old one stays until then. Without an old
+ * one the caller waits for the read, since it may set map-mode=file next, which needs a map. */
 static void set_location(GstCudaGaussBlur *self, const gchar *location)
 {
   const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
@@ -305,12 +306,12 @@ static void set_location(GstCudaGaussBlur *self, const gchar *location)
     cf_fail(&status, CF_ERROR_INVALID,
             "map-location is empty, but map-mode is file: set another map-mode first");
   } else {
-    self->turn++;
-    g_clear_pointer(&self->wanted, g_free);
+    self->generation++;
+    g_clear_pointer(&self->pending_location, g_free);
     if (self->streaming && location) {
-      begins = !self->busy;
-      self->wanted = g_strdup(location);
-      self->busy = TRUE;
+      begins = !self->reading;
+      self->pending_location = g_strdup(location);
+      self->reading = TRUE;
     } else {
       keep_location(self, location);
     }
@@ -320,9 +321,9 @@ static void set_location(GstCudaGaussBlur *self, const gchar *location)
   if (status.code != CF_OK)
     warn_of_map(self, &status);
   else if (begins && waits)
-    look(GST_ELEMENT(self), NULL);
+    read_map(GST_ELEMENT(self), NULL);
   else if (begins)
-    gst_element_call_async(GST_ELEMENT(self), look, NULL, NULL);
+    gst_element_call_async(GST_ELEMENT(self), read_map, NULL, NULL);
 }
 
 static void gst_cuda_gauss_blur_set_property(GObject *object, guint id, const GValue *value,
@@ -351,7 +352,7 @@ static void gst_cuda_gauss_blur_get_property(GObject *object, guint id, GValue *
     return;
   }
   GST_OBJECT_LOCK(self);
-  g_value_set_string(value, self->wanted ? self->wanted : self->location);
+  g_value_set_string(value, self->pending_location ? self->pending_location : self->location);
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -365,7 +366,7 @@ static void gst_cuda_gauss_blur_finalize(GObject *object)
   cf_map_unref(params->map);
   g_ptr_array_unref(self->retired);
   g_free(self->location);
-  g_free(self->wanted);
+  g_free(self->pending_location);
   G_OBJECT_CLASS(gst_cuda_gauss_blur_parent_class)->finalize(object);
 }
 
@@ -386,13 +387,13 @@ static void gst_cuda_gauss_blur_class_init(GstCudaGaussBlurClass *klass)
   g_object_class_install_property(
       object_class, PROP_MAP_LOCATION,
       g_param_spec_string("map-location", "Map location",
-                          "The blur map of map-mode=file: a PNG, PGM or PPM, colours by their "
-                          "luma, read again when it changes",
+                          "File with the blur map for map-mode=file: PNG, PGM or PPM; colours "
+                          "count by their luma; read again when the file changes",
                           NULL,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Gaussian blur", "Filter/Effect/Video/Hardware",
-      "Blurs (or sharpens) with an exact Gaussian of any size, on CUDA or the CPU",
+      "Blurs or sharpens with a Gaussian of any size, everywhere, in regions or by a blur map",
       "gst-cuda-filters maintainers");
 }
 

@@ -4,9 +4,9 @@
  * SECTION:element-cudallf
  * @title: cudallf
  *
- * Edge-aware detail and tone manipulation: the local Laplacian filter of Paris, Hasinoff and Kautz,
- * with the parameters of MATLAB's locallapfilt. #cudallf:alpha below 1 raises detail whose
- * amplitude is below #cudallf:sigma; #cudallf:beta below 1 compresses the tones of larger steps.
+ * Edge-aware control of detail and tones: the local Laplacian filter of Paris, Hasinoff and Kautz,
+ * with the parameters of MATLAB's locallapfilt. #cudallf:alpha below 1 raises detail, which is
+ * differences below #cudallf:sigma; #cudallf:beta below 1 compresses larger differences.
  *
  * ## Example launch line
  * |[
@@ -32,7 +32,7 @@ static void gst_cuda_llf_class_init(GstCudaLlfClass *klass)
   gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_llf, "cudallf");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Local Laplacian filter", "Filter/Effect/Video/Hardware",
-      "Raises or lowers detail and compresses or expands tones without halos, on CUDA or the CPU",
+      "Raises or smooths detail and compresses or expands tones, without halos",
       "gst-cuda-filters maintainers");
 }
 

@@ -4,9 +4,9 @@
  * SECTION:element-cudasepconv
  * @title: cudasepconv
  *
- * Any separable filter: #cudasepconv:row-kernel along rows, #cudasepconv:column-kernel along
- * columns, the first tap on the leftmost and topmost sample (correlation, as OpenCV does it), or
- * one of the presets.
+ * Any separable filter: #cudasepconv:row-kernel along rows and #cudasepconv:column-kernel along
+ * columns, or a #cudasepconv:preset. The first tap is that of the leftmost or topmost sample
+ * (correlation, as in OpenCV).
  *
  * ## Example launch line
  * |[
@@ -36,7 +36,7 @@ static void gst_cuda_sep_conv_class_init(GstCudaSepConvClass *klass)
   gst_cuda_filters_base_class_limit_memory(GST_CUDA_FILTERS_BASE_CLASS(klass));
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Separable convolution", "Filter/Effect/Video/Hardware",
-      "Filters rows and columns with any kernels of up to 255 taps, on CUDA or the CPU",
+      "Filters rows and columns with kernels of up to 255 taps, or with presets",
       "gst-cuda-filters maintainers");
 }
 

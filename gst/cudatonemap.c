@@ -4,9 +4,8 @@
  * SECTION:element-cudatonemap
  * @title: cudatonemap
  *
- * Makes SDR (BT.709) of HDR (PQ or HLG, BT.2020): the local Laplacian filter keeps what is local in
- * the picture while the range of what is not is brought to that of the display. What is SDR already
- * passes untouched.
+ * Converts HDR (PQ or HLG) to SDR (BT.709). A tone curve brings the large-scale tones to the range
+ * of the display, while the local Laplacian filter keeps local contrast. SDR frames pass untouched.
  *
  * ## Example launch line
  * |[
@@ -52,7 +51,7 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
       ->set_info(filter, in_caps, in_info, out_caps, out_info);
 }
 
-/* What describes the light of HDR says nothing of the frames that leave. */
+/* Whether `meta` describes the HDR input, and is wrong for the SDR output. */
 static gboolean describes_hdr(const GstMeta *meta)
 {
   const gchar *name = g_type_name(meta->info->api);
@@ -79,8 +78,7 @@ static void gst_cuda_tonemap_class_init(GstCudaTonemapClass *klass)
   gst_cuda_filters_base_class_set_effect(base_class, &cf_tonemap, "cudatonemap");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Tone mapping", "Filter/Effect/Video/Hardware",
-      "Makes SDR of HDR without flattening what is local, on CUDA or the CPU",
-      "gst-cuda-filters maintainers");
+      "Converts HDR (PQ, HLG) to SDR and keeps local contrast", "gst-cuda-filters maintainers");
 
   base_class->other_caps = gst_cuda_filters_tonemap_other_caps;
   trans_class->passthrough_on_same_caps = TRUE;

@@ -42,7 +42,7 @@ static void add_box(GstCudaFiltersSearch *search, GstCudaFiltersBox box)
     g_array_append_val(search->found, detection);
 }
 
-/* The meta's coordinates are unsigned, and detectors write negative ones all the same. */
+/* The meta's coordinates are unsigned, but detectors write negative ones, which wrap around. */
 static gint64 coordinate(guint value)
 {
   return value > G_MAXINT ? (gint64)value - G_MAXUINT - 1 : value;

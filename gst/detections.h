@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the metas of a frame say is in it: regions of interest, object detections, and the objects
- * of segmentation masks.
+ * Objects in a frame, from its metas: regions of interest, object detections and segmentation
+ * masks.
  */
 #pragma once
 
 #include <gst/video/video.h>
 
-/* Pixels of the frame; may lie beyond it, and be larger than any frame. */
+/* In pixels of the frame; may reach beyond it by any distance. */
 typedef struct {
   gint64 x, y, width, height; /* width and height are above 0 */
 } GstCudaFiltersBox;
 
-/* A rectangle that is, or is a part of, one object. */
+/* A rectangle that bounds an object, or one of the rectangles that a segmented object is cut into.
+ */
 typedef struct {
   GstCudaFiltersBox box;
-  GstCudaFiltersBox whole; /* around all parts of the object; `box` of one without parts */
-  guint object;            /* parts of one object follow each other and have the same number */
-  gboolean part;           /* of a segmented object */
+  GstCudaFiltersBox whole; /* bounds of the object */
+  guint object;            /* number of the object; its parts follow each other */
+  gboolean part;           /* `box` is a part of a segmented object */
 } GstCudaFiltersDetection;
 
 typedef struct {
   gchar **types;    /* accepted names; NULL accepts all. Borrowed */
-  gboolean outside; /* where mask and frame do not meet pixel for pixel, rather less is taken */
+  gboolean outside; /* roi-mode=outside: parts of masks are rounded inwards, not outwards */
   GArray *found;    /* GstCudaFiltersDetection, appended to */
-  GArray *rejected; /* GQuark, each once: types that were not accepted, appended to */
+  GArray *rejected; /* GQuark: types not accepted, each once; appended to */
 } GstCudaFiltersSearch;
 
-/* The most rectangles of one object. */
-#define GST_CUDA_FILTERS_MOST_PARTS 256
+/* Limit on the parts of an object. */
+#define GST_CUDA_FILTERS_MAX_PARTS 256
 
-/* A box grown by a fraction of the sides of `whole` on each side, rounded outwards. */
+/* `box` with a margin on each side: `fraction` of the sides of `whole`, rounded up. */
 GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                                             const GstCudaFiltersBox *whole, gdouble fraction);
 
-/* Appends all that `buffer` has metas of. */
+/* Appends the objects of all metas of `buffer`. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
-/* Whether a type is accepted; one that is not is noted. 0: the object has none. */
+/* Whether `type` (0: none) is accepted; appends it to `rejected` if not. */
 gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * GStreamer's video formats in the words of the engines, and back.
+ * Conversion between GStreamer's description of video and the engines'.
  */
 #pragma once
 
@@ -8,11 +8,11 @@
 
 #include "image.h"
 
-/* False where `format` is none of ours. */
+/* False where the engines do not have `format`. */
 gboolean gst_cuda_filters_format_from_gst(GstVideoFormat format, CfFormat *result);
 
-/* The engines' description of what `info` says: geometry, range, luma weights, transfer. Height is
- * that of the whole frame. False where the format is none of ours. */
+/* `info` as the engines' CfVideo: format, size of the whole frame, range, luma weights, transfer
+ * and primaries. False where the engines do not have the format. */
 gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video);
 
 /* `video/x-raw` with all formats; transfer full. */

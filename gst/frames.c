@@ -5,7 +5,7 @@
 
 #include "formats.h"
 
-/* The video meta overrides the caps; engines are opened for the caps. */
+/* A video meta overrides the caps, which the engine was opened for. */
 static gboolean check_meta(const GstVideoMeta *meta, const GstVideoInfo *info, CfStatus *status)
 {
   if (!meta || (meta->format == GST_VIDEO_INFO_FORMAT(info) &&
@@ -18,7 +18,8 @@ static gboolean check_meta(const GstVideoMeta *meta, const GstVideoInfo *info, C
                  GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
 }
 
-/* The picture is all that is filtered: a rectangle of another size has no place in the caps. */
+/* Only the cropped picture is filtered, so that it has to have the size of the caps, and to start
+ * at a sample of every plane and field. */
 static gboolean check_crop(const GstVideoCropMeta *crop, const GstVideoMeta *meta,
                            const GstVideoInfo *info, CfStatus *status)
 {
@@ -35,19 +36,18 @@ static gboolean check_crop(const GstVideoCropMeta *crop, const GstVideoMeta *met
   if (crop->width != (guint)GST_VIDEO_INFO_WIDTH(info) ||
       crop->height != (guint)GST_VIDEO_INFO_HEIGHT(info))
     return cf_fail(status, CF_ERROR_FAILED,
-                   "a video frame shows %ux%u pixels of itself (crop meta), but its caps say %dx%d",
+                   "the crop meta of a video frame has %ux%u pixels, but its caps say %dx%d",
                    crop->width, crop->height, GST_VIDEO_INFO_WIDTH(info),
                    GST_VIDEO_INFO_HEIGHT(info));
   if ((guint64)crop->x + crop->width > width || (guint64)crop->y + crop->height > height)
-    return cf_fail(
-        status, CF_ERROR_FAILED,
-        "the %ux%u pixels that a video frame shows of itself (crop meta), from %u,%u on, "
-        "are not all in its %ux%u",
-        crop->width, crop->height, crop->x, crop->y, width, height);
+    return cf_fail(status, CF_ERROR_FAILED,
+                   "the crop meta of a video frame, %ux%u pixels from %u,%u on, reaches beyond its "
+                   "%ux%u pixels",
+                   crop->width, crop->height, crop->x, crop->y, width, height);
   if (crop->x % step_x != 0 || crop->y % step_y != 0)
     return cf_fail(status, CF_ERROR_FAILED,
-                   "a video frame shows its pixels from %u,%u on (crop meta), which is between its "
-                   "chroma samples; allowed are multiples of %u,%u",
+                   "the crop meta of a video frame starts at %u,%u, between its chroma samples; "
+                   "allowed are multiples of %u,%u",
                    crop->x, crop->y, step_x, step_y);
   return TRUE;
 }

@@ -2,8 +2,8 @@
 #include "gpu-pinned.h"
 #include "gpu-private.h"
 
-/* An element of ours answers an allocation query with this, so that its neighbour above knows that
- * frames are read on the stream that they were written on. */
+/* Our elements add this API to the allocation query, so that an upstream element of ours knows that
+ * its output is read on the stream it was written on, and does not wait for the device. */
 static GType stream_api(void)
 {
   static const gchar *tags[] = {NULL};
@@ -27,7 +27,7 @@ static gboolean downstream_is_ours(const GstCudaFiltersGpu *gpu, GstQuery *query
          shared == gpu->shared;
 }
 
-/* Sets the pool up and reads back the size of a frame, which the device's pitch decides. */
+/* Configures the pool, and reads back the size of a buffer, which depends on the device's pitch. */
 static gboolean configure_pool(const GstCudaFiltersGpu *gpu, GstBufferPool *pool, GstCaps *caps,
                                guint *size, guint minimum, guint maximum)
 {
@@ -106,7 +106,7 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
   else if (good)
     gst_query_add_allocation_pool(query, pool, size, minimum, maximum);
   gst_object_unref(pool);
-  /* What upstream is offered is up to this element: nothing of downstream's passes through it. */
+  /* propose_allocation decides what upstream is offered: no meta of downstream is forwarded. */
   while (gst_query_get_n_allocation_metas(query) > 0)
     gst_query_remove_nth_allocation_meta(query, 0);
   GST_DEBUG_OBJECT(gpu->element, "frames go to %s",
@@ -114,7 +114,7 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
   return good;
 }
 
-/* The base class sets the query's first allocator on the pool, so it must be there too. */
+/* The base class configures the pool with the query's first allocator, so ours must be that one. */
 static void offer_allocator(GstQuery *query, GstAllocator *allocator)
 {
   GstAllocationParams parameters;
@@ -161,7 +161,8 @@ gboolean gst_cuda_filters_gpu_propose_system_allocation(GstCudaFiltersGpu *gpu, 
   return TRUE;
 }
 
-/* Pools of ordinary system memory give way to ours; any other is there for a reason. */
+/* Replaces a plain GstVideoBufferPool, or none, by a pinned pool. Any other pool of downstream is
+ * kept, since downstream needs its kind of memory. */
 gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
 {
   const gboolean offered = gst_query_get_n_allocation_pools(query) > 0;

@@ -14,7 +14,7 @@ gboolean gst_cuda_filters_compat_library_matches(void)
 }
 
 #if !HAVE_STREAMS
-/* In the library that this build then runs with; NULL before 1.24. */
+/* Exists at run time if the library is 1.24 or later, else NULL. */
 void gst_plugin_add_status_warning(GstPlugin *plugin, const gchar *message) __attribute__((weak));
 #endif
 
@@ -22,8 +22,8 @@ void gst_cuda_filters_compat_say_mismatch(GstPlugin *plugin)
 {
   gchar *version = gst_version_string();
   gchar *message =
-      g_strdup_printf("built for GStreamer %d.%d, but runs with %s: frames in CUDA memory are not "
-                      "offered. Rebuild it.",
+      g_strdup_printf("built for GStreamer %d.%d, but runs with %s: it does not offer CUDA memory. "
+                      "Rebuild it.",
                       GST_VERSION_MAJOR, GST_VERSION_MINOR, version);
 
   GST_WARNING("cudafilters was %s", message);

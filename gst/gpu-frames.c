@@ -10,7 +10,8 @@ GstCudaContext *gst_cuda_filters_gpu_context_of(GstBuffer *buffer)
   return memory && gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory)->context : NULL;
 }
 
-/* Streams are named by their owners, as in gpu-compat.h. */
+/* Makes stream `later` wait for the work enqueued on `earlier`; both are owners, as in
+ * gpu-compat.h. */
 static gboolean order_after(GstCudaFiltersGpu *gpu, gpointer later, gpointer earlier,
                             CfStatus *status)
 {
@@ -21,8 +22,8 @@ static gboolean order_after(GstCudaFiltersGpu *gpu, gpointer later, gpointer ear
                                status));
 }
 
-/* Memory that one of us wrote on our stream and did not wait for; its next writer is the same
- * element, on the same stream. */
+/* Marks memory without a stream that an element of ours writes on our stream, without waiting for
+ * the device. It comes from that element's pool, so the next writer uses the same stream. */
 static GQuark ours_quark(void)
 {
   return g_quark_from_static_string("cudafilters-ours");
@@ -39,8 +40,8 @@ static void mark_as_ours(GstCudaFiltersShared *shared, GstMemory *memory)
     gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), ours_quark(), shared, NULL);
 }
 
-/* Runs on `stream`, after what `before` has done to the input, also when mapping it: GStreamer
- * uploads there what the host wrote. */
+/* Runs the worker on `stream`, after the work on stream `before`, on which the input is written:
+ * also by mapping it, which uploads what the host wrote. */
 static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                            const GstVideoInfo *in_info, const GstVideoInfo *out_info,
                            GstBuffer *input, GstBuffer *output, gpointer before, gpointer stream,
@@ -68,8 +69,9 @@ static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
   return good;
 }
 
-/* A worker's own device memory is ordered by the stream that it last ran on. */
-static gboolean change_stream(GstCudaFiltersGpu *gpu, gpointer stream, CfStatus *status)
+/* The worker's own device memory is ordered by the stream of its last run: makes `stream` wait for
+ * that one. */
+static gboolean switch_stream(GstCudaFiltersGpu *gpu, gpointer stream, CfStatus *status)
 {
   if (gpu->last_stream == stream)
     return TRUE;
@@ -90,12 +92,12 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
   gpointer read = gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(input, 0));
   gpointer written = gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(output, 0));
   gpointer stream = written ? written : own;
-  /* An input without a stream may have been written on ours, by one of us, and is kept until ours
-   * has passed. */
+  /* An input without a stream may have been written on our stream, by an element of ours; it is
+   * held until our stream has read it. */
   gpointer before = read ? read : own;
 
-  /* Whoever writes into the input next must not overtake this read. */
-  if (!change_stream(gpu, stream, status) ||
+  /* The last wait keeps the input's next writer behind this read. */
+  if (!switch_stream(gpu, stream, status) ||
       !run_mapped(gpu, worker, in_info, out_info, input, output, before, stream, status) ||
       !order_after(gpu, before, stream, status))
     return FALSE;
@@ -106,7 +108,7 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
     gst_cuda_filters_compat_memory_is_complete(gst_buffer_peek_memory(output, 0));
     return TRUE;
   }
-  /* Filtered in place it may be a foreign pool's, and stays that. */
+  /* A buffer filtered in place may be from another element's pool, and is not marked. */
   if (!written && input != output)
     mark_as_ours(gpu->shared, gst_buffer_peek_memory(output, 0));
   return read || input == output || is_ours(gpu->shared, gst_buffer_peek_memory(input, 0)) ||
@@ -130,20 +132,21 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
     return FALSE;
   good = run_ordered(gpu, worker, in_info, out_info, input, output, status);
   gst_cuda_filters_gpu_leave(gpu);
-  /* What failed half-way may still read the input, which is let go of now. */
+  /* Work that was enqueued before the failure may still read the input, which is released now. */
   if (!good)
     gst_cuda_filters_gpu_wait(gpu);
   return good;
 }
 
-gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status)
+gboolean gst_cuda_filters_gpu_prepare_pass_through(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
+                                                   CfStatus *status)
 {
   gboolean good;
 
   if (!gst_cuda_filters_gpu_context_of(buffer) || gpu->downstream_is_ours ||
       gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(buffer, 0)))
     return TRUE;
-  /* It may come from one of us that did not wait because we would. */
+  /* An upstream element of ours may have left the waiting to us. */
   if (!gst_cuda_filters_gpu_enter(gpu, status))
     return FALSE;
   good = gst_cuda_filters_shared_synchronize(gpu->shared, status);
@@ -151,7 +154,7 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
   return good;
 }
 
-/* Staging for these frames: what is under way is as they are already, since changes of caps drain
+/* Opens staging for these frames. Nothing of other frames is in flight, since changes of caps drain
  * first. */
 static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *in_info,
                              const GstVideoInfo *out_info, CfStatus *status)
@@ -172,7 +175,7 @@ gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFilte
   gboolean good = FALSE;
 
   if (gst_cuda_filters_gpu_enter(gpu, status)) {
-    if (change_stream(gpu, gpu->shared->stream, status) &&
+    if (switch_stream(gpu, gpu->shared->stream, status) &&
         open_staging(gpu, in_info, out_info, status)) {
       good = gst_cuda_filters_staging_submit(gpu->staging, worker, limit, input, output, stream,
                                              status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A build without CUDA: gpu.h where there is nothing.
+ * gpu.h for builds without CUDA: no GPU is there.
  */
 #include "gpu.h"
 
@@ -58,7 +58,7 @@ gboolean gst_cuda_filters_gpu_is_foreign(GstCudaFiltersGpu *gpu, GstBuffer *buff
   return FALSE;
 }
 
-/* What follows is reached only after a successful open. */
+/* The functions below are called only after a successful open. */
 
 gboolean gst_cuda_filters_gpu_adopt(GstCudaFiltersGpu *gpu, GstBuffer *buffer, gint device_id,
                                     CfStatus *status)
@@ -112,7 +112,8 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
   g_return_val_if_reached(FALSE);
 }
 
-gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status)
+gboolean gst_cuda_filters_gpu_prepare_pass_through(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
+                                                   CfStatus *status)
 {
   g_return_val_if_reached(FALSE);
 }

@@ -15,7 +15,7 @@ struct _GstCudaFiltersPinnedAllocator {
 typedef struct {
   GstMemory parent;
   gpointer data;
-  gpointer block; /* what to free, NULL if `data` is page-locked */
+  gpointer block; /* to free with g_free; NULL if `data` is page-locked */
 } PinnedMemory;
 
 G_DEFINE_TYPE(GstCudaFiltersPinnedAllocator, gst_cuda_filters_pinned_allocator, GST_TYPE_ALLOCATOR);
@@ -31,7 +31,7 @@ static gpointer alloc_pinned(GstCudaContext *context, gsize size)
   return data;
 }
 
-/* Page-locked memory starts at a page, which satisfies any alignment that is asked for here. */
+/* Page-locked memory starts at a page boundary, which satisfies every alignment in use. */
 static GstMemory *gst_cuda_filters_pinned_allocator_alloc(GstAllocator *allocator, gsize size,
                                                           GstAllocationParams *params)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Between the rooms of gpu.h: gpu.c (life), gpu-allocation.c (pools) and gpu-frames.c (frames).
+ * The struct shared by the files that implement gpu.h: gpu.c (life cycle), gpu-allocation.c (pools)
+ * and gpu-frames.c (frames).
  */
 #pragma once
 
@@ -16,16 +17,16 @@ struct _GstCudaFiltersGpu {
 
   /* Under the element's object lock: set_context and context queries come from any thread. */
   GstCudaContext *context;
-  GstCudaContext **found; /* where open() waits for set_context to put a reference, or NULL */
-  gboolean answered;      /* it has */
-  gint wanted_device;     /* of open(), or -1 */
+  GstCudaContext **pending_context; /* while open() asks for a context: where set_context puts it */
+  gboolean answered;                /* set_context has done so */
+  gint wanted_device;               /* device_id of open() */
 
   GstCudaFiltersShared *shared; /* while open */
-  gpointer order_event;         /* to order another stream with ours */
-  gboolean downstream_is_ours;  /* what we push is read on our stream */
-  gpointer last_stream;         /* owner, held: of the last frame's; it orders a worker's memory */
+  gpointer order_event;         /* to make one stream wait for another */
+  gboolean downstream_is_ours;  /* downstream reads our output on our stream */
+  gpointer last_stream;         /* owner (a reference) of the stream that the worker last ran on */
   GstCudaFiltersStaging *staging; /* NULL until a frame in system memory came */
 };
 
-/* The context that a frame in CUDA memory lies in; NULL for other frames. */
+/* The context of the CUDA memory of `buffer`, borrowed; NULL if it has none. */
 GstCudaContext *gst_cuda_filters_gpu_context_of(GstBuffer *buffer);

@@ -3,16 +3,16 @@
 
 #include "gpu-compat.h"
 
-/* More would mean that the device is frames behind: then it is waited for. */
+/* With more held inputs the host is that many frames ahead of the device, and waits. */
 #define MAX_HELD 8
 
-/* An input that no stream orders, kept until the device has read it. */
+/* An input without a stream of its own, held until the device has read it. */
 typedef struct {
   guint64 number;
   GstBuffer *buffer;
-} Held;
+} HeldInput;
 
-/* One a context, by GstCudaContext. */
+/* GstCudaContext -> GstCudaFiltersShared. */
 static GMutex shared_lock;
 static GHashTable *shared_by_context;
 
@@ -66,7 +66,7 @@ GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, C
     shared = g_new0(GstCudaFiltersShared, 1);
     shared->context = gst_object_ref(context);
     g_mutex_init(&shared->lock);
-    g_queue_init(&shared->held);
+    g_queue_init(&shared->held_inputs);
     if (fill_shared(shared, status)) {
       g_hash_table_insert(shared_by_context, context, shared);
     } else {
@@ -81,17 +81,17 @@ GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, C
   return shared;
 }
 
-/* The inputs that were enqueued up to that number. */
-static void let_go(GstCudaFiltersShared *shared, guint64 number)
+/* Releases the held inputs up to `number`. */
+static void release_inputs(GstCudaFiltersShared *shared, guint64 number)
 {
   GQueue read = G_QUEUE_INIT;
-  Held *held;
+  HeldInput *held;
 
   g_mutex_lock(&shared->lock);
-  while ((held = g_queue_peek_head(&shared->held)) && held->number <= number)
-    g_queue_push_tail(&read, g_queue_pop_head(&shared->held));
+  while ((held = g_queue_peek_head(&shared->held_inputs)) && held->number <= number)
+    g_queue_push_tail(&read, g_queue_pop_head(&shared->held_inputs));
   g_mutex_unlock(&shared->lock);
-  /* Outside the lock: a pool that gets its buffer back may run anybody's code. */
+  /* Outside the lock: a pool runs code of others when it gets a buffer back. */
   while ((held = g_queue_pop_head(&read))) {
     gst_buffer_unref(held->buffer);
     g_free(held);
@@ -107,21 +107,21 @@ gboolean gst_cuda_filters_shared_synchronize(GstCudaFiltersShared *shared, CfSta
   number = shared->enqueued;
   g_mutex_unlock(&shared->lock);
   good = cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(shared->stream), status);
-  let_go(shared, number);
+  release_inputs(shared, number);
   return good;
 }
 
 gboolean gst_cuda_filters_shared_hold(GstCudaFiltersShared *shared, GstBuffer *buffer,
                                       CfStatus *status)
 {
-  Held *held = g_new0(Held, 1);
+  HeldInput *held = g_new0(HeldInput, 1);
   guint length;
 
   held->buffer = gst_buffer_ref(buffer);
   g_mutex_lock(&shared->lock);
   held->number = ++shared->enqueued;
-  g_queue_push_tail(&shared->held, held);
-  length = g_queue_get_length(&shared->held);
+  g_queue_push_tail(&shared->held_inputs, held);
+  length = g_queue_get_length(&shared->held_inputs);
   g_mutex_unlock(&shared->lock);
   return length <= MAX_HELD || gst_cuda_filters_shared_synchronize(shared, status);
 }
@@ -138,15 +138,15 @@ void gst_cuda_filters_shared_release(GstCudaFiltersShared *shared)
   if (!last)
     return;
 
-  /* Elements on other contexts need not wait for this device, nor for what a pool runs that gets
-   * its buffer back. */
+  /* Outside shared_lock, so that elements on other contexts wait neither for this device nor for
+   * code that a pool runs when it gets a buffer back. */
   if (gst_cuda_context_push(shared->context)) {
     gst_cuda_filters_shared_synchronize(shared, NULL);
     cf_device_close(shared->device);
     gst_cuda_filters_compat_stream_free(shared->stream);
     gst_cuda_context_pop(NULL);
   }
-  let_go(shared, G_MAXUINT64);
+  release_inputs(shared, G_MAXUINT64);
   gst_object_unref(shared->context);
   g_mutex_clear(&shared->lock);
   g_free(shared);

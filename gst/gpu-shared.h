@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What all our elements on one GstCudaContext work with: the device's resources, one stream, and
- * the inputs that are being read on it. May be used from any thread.
+ * The resources that all cudafilters elements on one GstCudaContext share: the device, one stream,
+ * and the inputs that are being read on it. Any thread.
  */
 #pragma once
 
@@ -16,26 +16,27 @@ typedef struct {
   gpointer stream; /* owner, as in gpu-compat.h */
   guint references;
 
-  /* Frames enqueued on `stream` are counted, so that whoever waits for it lets go of what all
-   * before have held: asking events would cost every element a call a frame. */
+  /* Inputs that the stream may still read; under `lock`. They are numbered in the order of their
+   * reads, so that any wait for the stream releases all up to that number. An event for each frame
+   * would cost every element another CUDA call. */
   GMutex lock;
   guint64 enqueued;
-  GQueue held;
+  GQueue held_inputs;
 } GstCudaFiltersShared;
 
-/* A context of that device that elements of ours work on; transfer full; NULL if there is none. */
+/* A context of that device which our elements use already; transfer full; NULL if there is none. */
 GstCudaContext *gst_cuda_filters_shared_find_context(guint device_id);
 
-/* Finds or makes what is shared on `context`; NULL on failure. */
+/* The shared resources of `context`, created for the first user; NULL on failure. */
 GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, CfStatus *status);
 
-/* The last one waits for the stream. No context need be current. */
+/* The last user waits for the stream. No context need be current. */
 void gst_cuda_filters_shared_release(GstCudaFiltersShared *shared);
 
-/* Waits for the stream, and lets go of the inputs that it has read. The context is current. */
+/* Waits for the stream, and releases the inputs that it has read. The context is current. */
 gboolean gst_cuda_filters_shared_synchronize(GstCudaFiltersShared *shared, CfStatus *status);
 
-/* Keeps `buffer`, which was just enqueued to be read on the stream and which nothing else orders,
- * until somebody has waited for it. The context is current. */
+/* Holds `buffer`, for which a read was just enqueued on the stream and which has no stream of its
+ * own, until a wait for the stream. The context is current. */
 gboolean gst_cuda_filters_shared_hold(GstCudaFiltersShared *shared, GstBuffer *buffer,
                                       CfStatus *status);

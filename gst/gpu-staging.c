@@ -6,7 +6,7 @@
 #include "frames.h"
 #include "gpu-pinned.h"
 
-/* Threads that copy a frame: so many keep up with the bus. */
+/* Limit on the threads that copy a frame, which keep up with the bus. */
 #define COPY_THREADS 16
 
 typedef struct {
@@ -19,10 +19,10 @@ typedef struct {
 struct _GstCudaFiltersStaging {
   GstVideoInfo input, output;
   CfHostTransfer *transfer;
-  gint threads; /* that copy frames of ordinary memory */
+  gint threads; /* that copy frames which are not page-locked */
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
-  guint submitted; /* frames; the submitting thread's */
-  guint finished;  /* of them; the finishing thread's */
+  guint submitted; /* number of frames; written by the submitting thread */
+  guint finished;  /* number of those; written by the finishing thread */
 };
 
 G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_HOST_TRANSFER_PICTURES);
@@ -84,7 +84,7 @@ static void unmap_slot(Slot *slot)
   gst_video_frame_unmap(&slot->source);
 }
 
-/* Frees the slot; returns the output buffer. */
+/* Empties the slot; returns the output buffer. */
 static GstBuffer *release_buffers(Slot *slot)
 {
   GstBuffer *output = slot->destination_buffer;

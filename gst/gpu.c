@@ -18,7 +18,7 @@ void gst_cuda_filters_gpu_init(GstPlugin *plugin)
     gst_cuda_filters_compat_say_mismatch(plugin);
 }
 
-/* Formats that both GstCudaAllocator and the engines know; it would abort the process on others. */
+/* The formats of the engines that GstCudaAllocator supports; it aborts the process on others. */
 GstCaps *gst_cuda_filters_gpu_caps(void)
 {
   if (!usable)
@@ -63,8 +63,8 @@ void gst_cuda_filters_gpu_set_context(GstCudaFiltersGpu *gpu, GstContext *contex
   GST_OBJECT_LOCK(gpu->element);
   if (!gpu->context)
     gpu->context = gst_object_ref(offered);
-  if (gpu->found && !*gpu->found) {
-    *gpu->found = gst_object_ref(gpu->context);
+  if (gpu->pending_context && !*gpu->pending_context) {
+    *gpu->pending_context = gst_object_ref(gpu->context);
     gpu->answered = TRUE;
   }
   GST_OBJECT_UNLOCK(gpu->element);
@@ -104,20 +104,21 @@ gboolean gst_cuda_filters_gpu_answer_query(GstCudaFiltersGpu *gpu, GstQuery *que
 
 /* Opening and closing */
 
-/* Asks the neighbours and the application, which answer by set_context, or makes one; transfer
- * full. Not at `context` itself: GStreamer reads and writes there without the lock. */
+/* Asks the neighbours and the application for a context, which they answer by set_context, or
+ * creates one; transfer full. GStreamer writes to the pointer that it is given without taking the
+ * object lock, so that pointer is a local variable and not gpu->context. */
 static GstCudaContext *find_context(GstCudaFiltersGpu *gpu, gint device_id)
 {
   GstCudaContext *found = hold_context(gpu), *late = NULL;
 
   GST_OBJECT_LOCK(gpu->element);
-  gpu->found = &found;
+  gpu->pending_context = &found;
   gpu->answered = FALSE;
   gpu->wanted_device = device_id;
   GST_OBJECT_UNLOCK(gpu->element);
   gst_cuda_ensure_element_context(gpu->element, device_id, &found);
   GST_OBJECT_LOCK(gpu->element);
-  gpu->found = NULL;
+  gpu->pending_context = NULL;
   if (gpu->answered && gpu->context != found)
     late = gpu->context;
   GST_OBJECT_UNLOCK(gpu->element);
@@ -126,15 +127,15 @@ static GstCudaContext *find_context(GstCudaFiltersGpu *gpu, gint device_id)
   return found;
 }
 
-/* A context takes half a gigabyte of a device, and pipelines with contexts of their own take turns
- * on it; so those for which nobody has chosen one have one together. */
+/* A context takes half a gigabyte of device memory, and work in different contexts is time-sliced;
+ * so all pipelines for which the application has not chosen a context share one. */
 void gst_cuda_filters_gpu_share_context(GstCudaFiltersGpu *gpu)
 {
   GstCudaContext *ours = gst_cuda_filters_shared_find_context((guint)MAX(gpu->wanted_device, 0));
 
   GST_OBJECT_LOCK(gpu->element);
-  if (gpu->found && !*gpu->found)
-    *gpu->found = g_steal_pointer(&ours);
+  if (gpu->pending_context && !*gpu->pending_context)
+    *gpu->pending_context = g_steal_pointer(&ours);
   GST_OBJECT_UNLOCK(gpu->element);
   gst_clear_object(&ours);
 }
@@ -184,7 +185,7 @@ gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfSta
   return good;
 }
 
-/* Everything enqueued so far has passed, on the stream of the last frame and on ours. */
+/* Waits for all work enqueued so far, on our stream and on that of the last frame. */
 static void wait_for_all(GstCudaFiltersGpu *gpu)
 {
   if (gpu->staging)

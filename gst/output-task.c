@@ -7,12 +7,12 @@ struct _GstCudaFiltersOutputTask {
   gpointer data;
 
   GMutex lock;
-  GCond changed;      /* of anything below */
-  guint under_way;    /* submitted and not delivered */
-  GstFlowReturn flow; /* of the first delivery that failed and was not told of */
+  GCond changed;      /* signals changes of the members below */
+  guint in_flight;    /* submitted and not delivered */
+  GstFlowReturn flow; /* of the first failed delivery that was not returned yet */
   gboolean flushing, stopping;
-  gboolean started;    /* the pad's task */
-  gboolean delivering; /* a call of `deliver` is under way */
+  gboolean started;    /* the pad's task is */
+  gboolean delivering; /* `deliver` is being called */
 };
 
 GstCudaFiltersOutputTask *
@@ -39,7 +39,7 @@ void gst_cuda_filters_output_task_free(GstCudaFiltersOutputTask *self)
 void gst_cuda_filters_output_task_activate(GstCudaFiltersOutputTask *self)
 {
   g_mutex_lock(&self->lock);
-  self->under_way = 0;
+  self->in_flight = 0;
   self->flow = GST_FLOW_OK;
   self->flushing = self->stopping = FALSE;
   g_mutex_unlock(&self->lock);
@@ -53,7 +53,7 @@ static void deliver_next(gpointer data)
   gboolean discard;
 
   g_mutex_lock(&self->lock);
-  while (self->under_way == 0 && !self->stopping)
+  while (self->in_flight == 0 && !self->stopping)
     g_cond_wait(&self->changed, &self->lock);
   if (self->stopping) {
     g_mutex_unlock(&self->lock);
@@ -68,7 +68,7 @@ static void deliver_next(gpointer data)
 
   g_mutex_lock(&self->lock);
   self->delivering = FALSE;
-  self->under_way--;
+  self->in_flight--;
   if (self->flow == GST_FLOW_OK)
     self->flow = flow;
   g_cond_broadcast(&self->changed);
@@ -88,7 +88,7 @@ void gst_cuda_filters_output_task_stop(GstCudaFiltersOutputTask *self)
 void gst_cuda_filters_output_task_set_flushing(GstCudaFiltersOutputTask *self, gboolean flushing)
 {
   g_mutex_lock(&self->lock);
-  while (!flushing && self->under_way > 0 && !self->stopping)
+  while (!flushing && self->in_flight > 0 && !self->stopping)
     g_cond_wait(&self->changed, &self->lock);
   self->flushing = flushing;
   if (!flushing)
@@ -103,7 +103,7 @@ GstFlowReturn gst_cuda_filters_output_task_wait_for_room(GstCudaFiltersOutputTas
 
   g_mutex_lock(&self->lock);
   while (!self->stopping && !self->flushing &&
-         self->under_way >= (self->flow == GST_FLOW_OK ? most : 1))
+         self->in_flight >= (self->flow == GST_FLOW_OK ? most : 1))
     g_cond_wait(&self->changed, &self->lock);
   if (self->stopping || self->flushing) {
     flow = GST_FLOW_FLUSHING;
@@ -120,13 +120,14 @@ void gst_cuda_filters_output_task_submitted(GstCudaFiltersOutputTask *self)
   gboolean start;
 
   g_mutex_lock(&self->lock);
-  self->under_way++;
+  self->in_flight++;
   start = !self->started && !self->stopping;
   self->started |= start;
   g_cond_broadcast(&self->changed);
   g_mutex_unlock(&self->lock);
-  /* Outside the lock: the application may look at the message that tells of a new task. A stop in
-   * between is followed by another one, when the streaming thread has ended. */
+  /* Outside the lock: starting a task posts a message, whose sync handlers are the application's
+   * code. If stop() comes in between, another stop() follows when the streaming thread has ended.
+   */
   if (start)
     gst_pad_start_task(self->pad, deliver_next, self, NULL);
 }
@@ -134,7 +135,7 @@ void gst_cuda_filters_output_task_submitted(GstCudaFiltersOutputTask *self)
 void gst_cuda_filters_output_task_drain(GstCudaFiltersOutputTask *self)
 {
   g_mutex_lock(&self->lock);
-  while (self->delivering || (self->under_way > 0 && !self->stopping))
+  while (self->delivering || (self->in_flight > 0 && !self->stopping))
     g_cond_wait(&self->changed, &self->lock);
   g_mutex_unlock(&self->lock);
 }

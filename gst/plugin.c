@@ -20,5 +20,5 @@ static gboolean plugin_init(GstPlugin *plugin)
 
 GST_PLUGIN_DEFINE(OLDEST_GST_MAJOR, OLDEST_GST_MINOR, cudafilters,
                   "Local Laplacian, Gaussian blur, mosaic, separable convolution and tone mapping "
-                  "on CUDA and CPU",
+                  "on CUDA or the CPU",
                   plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

@@ -27,11 +27,12 @@ static gchar **get_property_names(GstPreset *preset)
   return (gchar **)g_ptr_array_free(names, FALSE);
 }
 
-/* A frame that came between two of its settings might refuse the first. */
+/* Frames do not use the properties while this is above 0: with half of a preset its first values
+ * might be refused. */
 static void count_loading(GstPreset *preset, gint change)
 {
   GST_OBJECT_LOCK(preset);
-  GST_CUDA_FILTERS_BASE(preset)->loading += (guint)change;
+  GST_CUDA_FILTERS_BASE(preset)->presets_loading += (guint)change;
   GST_OBJECT_UNLOCK(preset);
 }
 
@@ -49,12 +50,12 @@ static gboolean load_preset(GstPreset *preset, const gchar *name)
 
 static gboolean is_loading(GstCudaFiltersBase *self)
 {
-  gboolean loading;
+  gboolean presets_loading;
 
   GST_OBJECT_LOCK(self);
-  loading = self->loading > 0;
+  presets_loading = self->presets_loading > 0;
   GST_OBJECT_UNLOCK(self);
-  return loading;
+  return presets_loading;
 }
 
 void gst_cuda_filters_presets_copy_value(GstCudaFiltersBase *self, const GValue *value,

@@ -58,7 +58,7 @@ static GParamSpec *make_spec(const CfParam *param)
                              gst_cuda_filters_choices_type(param->type_name, param->choices, FALSE),
                              (gint)param->initial, controllable);
   case CF_PARAM_FLAGS:
-    /* No control binding of GStreamer takes flags: it would abort where criticals are fatal. */
+    /* Not controllable: GStreamer's control bindings do not take flags, and log a critical. */
     return g_param_spec_flags(name, nick, blurb,
                               gst_cuda_filters_choices_type(param->type_name, param->choices, TRUE),
                               (guint)param->initial, flags);
@@ -66,8 +66,8 @@ static GParamSpec *make_spec(const CfParam *param)
     return g_param_spec_uint(name, nick, blurb, 0, G_MAXUINT32, (guint)param->initial,
                              controllable);
   case CF_PARAM_KERNEL:
-    /* No element spec: it would turn the integers that gst-launch makes of "<1,4,6,4,1>" to zeros.
-     */
+    /* Without an element spec, which would turn the integers that gst-launch-1.0 parses from
+     * "<1,4,6,4,1>" into zeros. */
     return gst_param_spec_array(name, nick, blurb, NULL, flags);
   }
   g_return_val_if_reached(NULL);

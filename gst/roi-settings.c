@@ -5,25 +5,25 @@
 #include "properties.h"
 #include "roi.h"
 
-/* Those that no table describes come after the others. */
+/* Indices of the properties after those of the table. */
 enum { PROP_TYPES = 6, PROP_REGIONS, PROP_HOLD };
 
 static const CfChoice modes[] = {
     {GST_CUDA_FILTERS_ROI_NONE, "none", "The whole frame"},
-    {GST_CUDA_FILTERS_ROI_INSIDE, "inside", "What lies in a region"},
-    {GST_CUDA_FILTERS_ROI_OUTSIDE, "outside", "What lies in no region"},
+    {GST_CUDA_FILTERS_ROI_INSIDE, "inside", "What lies inside the regions"},
+    {GST_CUDA_FILTERS_ROI_OUTSIDE, "outside", "What lies outside the regions"},
     {0, NULL, NULL},
 };
 
 static const CfChoice shapes[] = {
-    {CF_REGION_RECTANGLE, "rectangle", "All of a region"},
-    {CF_REGION_ELLIPSE, "ellipse", "The ellipse in a region"},
+    {CF_REGION_RECTANGLE, "rectangle", "The whole rectangle"},
+    {CF_REGION_ELLIPSE, "ellipse", "The ellipse inside the rectangle"},
     {0, NULL, NULL},
 };
 
 static const CfChoice missing_choices[] = {
-    {GST_CUDA_FILTERS_ROI_PASS, "pass", "Pass the frame on, as it has no region"},
-    {GST_CUDA_FILTERS_ROI_COVER, "cover", "Cover the whole frame"},
+    {GST_CUDA_FILTERS_ROI_PASS, "pass", "No special treatment: only fixed regions count"},
+    {GST_CUDA_FILTERS_ROI_COVER, "cover", "Filter the whole frame"},
     {0, NULL, NULL},
 };
 
@@ -31,24 +31,24 @@ static const CfParam params[] = {
     {"roi-mode", "Region mode", "Which part of a frame is filtered", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, mode), 0.0, 0.0, GST_CUDA_FILTERS_ROI_NONE,
      "GstCudaFiltersRoiMode", modes, .group = "Regions"},
-    {"roi-shape", "Region shape", "The shape of regions", CF_PARAM_ENUM,
+    {"roi-shape", "Region shape", "Shape of the regions", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, shape), 0.0, 0.0, CF_REGION_RECTANGLE,
      "GstCudaFiltersRoiShape", shapes},
     {"roi-expand", "Region expansion",
-     "Fraction of a region's width and height that is added on each side", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
-     .soft_maximum = 1.0},
+     "Margin added on each side of a region, as a fraction of its width and height",
+     CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL,
+     .soft_minimum = 0.0, .soft_maximum = 1.0},
     {"roi-feather", "Region feather",
-     "Pixels over which the effect fades, outwards from what is covered (of ellipses at least 1)",
+     "Width in pixels of the soft edge around each region (ellipses have at least 1)",
      CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL,
      .soft_minimum = 0.0, .soft_maximum = 64.0, .scale = CF_SCALE_SQUARE},
     {"roi-steady", "Region steadiness",
-     "A region that moved or grew by less than this fraction of its size keeps its place while "
-     "that still covers what was detected (roi-mode=inside)",
+     "A region stays where it was while its object has moved or grown by less than this fraction "
+     "of its size and is still covered (roi-mode=inside)",
      CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, steady), 0.0, 1.0, 0.1, NULL, NULL},
     {"roi-missing", "Missing regions",
-     "What to do with a frame of which no detection is known (regions are none)", CF_PARAM_ENUM,
-     offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
+     "What to do with a frame that has no detected region; fixed regions do not count",
+     CF_PARAM_ENUM, offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
      "GstCudaFiltersRoiMissing", missing_choices},
     {0},
 };
@@ -68,17 +68,19 @@ void gst_cuda_filters_regions_install(GObjectClass *klass, guint first_id)
   g_object_class_install_property(
       klass, first_id + PROP_TYPES,
       g_param_spec_string("roi-types", "Region types",
-                          "Comma-separated types of regions to accept (empty = all)", "", flags));
-  g_object_class_install_property(
-      klass, first_id + PROP_REGIONS,
-      g_param_spec_string("regions", "Regions",
-                          "Fixed regions x,y,w,h;x,y,w,h in pixels, besides those of metas", "",
+                          "Types of detected regions to use, separated by commas (empty = all)", "",
                           flags));
   g_object_class_install_property(
+      klass, first_id + PROP_REGIONS,
+      g_param_spec_string(
+          "regions", "Regions",
+          "Fixed regions in pixels, as x,y,w,h;x,y,w,h, in addition to detected ones", "", flags));
+  g_object_class_install_property(
       klass, first_id + PROP_HOLD,
-      g_param_spec_uint64("roi-hold", "Region hold",
-                          "Nanoseconds to keep covering after the last frame with regions", 0,
-                          G_MAXUINT64, 0, flags | GST_PARAM_CONTROLLABLE));
+      g_param_spec_uint64(
+          "roi-hold", "Region hold",
+          "How long the last detected regions stay when no new ones come, in nanoseconds", 0,
+          G_MAXUINT64, 0, flags | GST_PARAM_CONTROLLABLE));
 }
 
 static gchar **split_types(const gchar *text)
@@ -191,10 +193,10 @@ void gst_cuda_filters_roi_settings_copy(GstCudaFiltersRoiSettings *copy,
   copy->types = g_strdupv(settings->types);
   copy->types_text = g_strdup(settings->types_text);
   copy->text = g_strdup(settings->text);
-  copy->fixed = g_array_ref(settings->fixed); /* never changed, only replaced */
+  copy->fixed = g_array_ref(settings->fixed);
 }
 
-const gchar *gst_cuda_filters_roi_settings_name_one(const GstCudaFiltersRoiSettings *settings)
+const gchar *gst_cuda_filters_roi_settings_first_set(const GstCudaFiltersRoiSettings *settings)
 {
   GstCudaFiltersRoiParams initial;
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* So many of the last frame's detections are looked for. */
-#define MOST_PLACES 256
+/* Limit on the detections of the last frame that are compared. */
+#define MAX_PLACES 256
 
 static gint64 right_of(const GstCudaFiltersBox *box)
 {
@@ -17,7 +17,7 @@ static gint64 bottom_of(const GstCudaFiltersBox *box)
   return box->y + box->height;
 }
 
-/* How far the edges of a place are from those of a detection at most, as a share of its sides. */
+/* The largest distance between edges of a place and a detection, as a fraction of its sides. */
 static gdouble distance(const GstCudaFiltersBox *place, const GstCudaFiltersBox *box)
 {
   const gint64 left = ABS(place->x - box->x), right = ABS(right_of(place) - right_of(box));
@@ -27,8 +27,8 @@ static gdouble distance(const GstCudaFiltersBox *place, const GstCudaFiltersBox 
              (gdouble)MAX(top, bottom) / (gdouble)box->height);
 }
 
-/* Whether the ellipse in `outer` holds the one in `inner`: as a unit circle holds ellipses whose
- * centre and larger axis add up to no more than 1. */
+/* Whether the ellipse in `outer` contains the one in `inner`. Scaled so that `outer` is a unit
+ * circle, it does if the distance of the centres plus the larger semi-axis is at most 1. */
 static gboolean holds_ellipse(const GstCudaFiltersBox *outer, const GstCudaFiltersBox *inner)
 {
   const gdouble width = (gdouble)outer->width, height = (gdouble)outer->height;
@@ -57,8 +57,8 @@ static gboolean covers(const GstCudaFiltersSteady *how, const GstCudaFiltersBox 
 void gst_cuda_filters_steady(const GstCudaFiltersSteady *how, GArray *detections,
                              const GArray *before)
 {
-  const guint places = MIN(before->len, MOST_PLACES);
-  gboolean taken[MOST_PLACES];
+  const guint places = MIN(before->len, MAX_PLACES);
+  gboolean taken[MAX_PLACES];
 
   memset(taken, 0, sizeof taken);
   for (guint i = 0; i < detections->len; i++) {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Detectors tremble: an object that barely moved keeps the place that its region had, as long as
- * what was detected is still covered there.
+ * Steadies detections, which jitter from frame to frame: an object that barely moved keeps its
+ * place of the last frame, as long as the region there still covers it.
  */
 #pragma once
 
 #include "detections.h"
 
 typedef struct {
-  gdouble tolerance; /* of the sides of a detection: its edges may be less than so far from those of
-                        its place */
-  gdouble expand;    /* by which regions are grown */
+  gdouble tolerance; /* every edge of a detection must be nearer than this fraction of its width or
+                        height to that edge of the place */
+  gdouble expand;    /* roi-expand */
   gboolean ellipse;  /* regions are ellipses in their rectangles */
 } GstCudaFiltersSteady;
 
-/* Moves detections to the places that those of `before`, already moved themselves, had, where the
- * regions there still cover them. Parts of segmented objects stay where they are. */
+/* Moves each of `detections` to the place of the nearest one in `before`, the steadied detections
+ * of the last frame, if that is within the tolerance and its region still covers the detection.
+ * Parts of segmented objects do not move. */
 void gst_cuda_filters_steady(const GstCudaFiltersSteady *how, GArray *detections,
                              const GArray *before);

@@ -10,32 +10,33 @@
 
 #define FRAMES_BEFORE_WARNING 100
 
-/* Detectors may make up a name for each object; so many are named. */
-#define MOST_NAMED_TYPES 16
+/* Limit on the types named in warnings: some detectors invent a type for each object. */
+#define MAX_REPORTED_TYPES 16
 
-/* Edges are cut here, far beyond what cf_shape_make takes, so that no side is longer than an int.
+/* Edges of regions are clamped to this, far beyond any frame, so that each side fits into an int.
  */
 #define FARTHEST_EDGE (G_MAXINT / 2)
 
 struct _GstCudaFiltersRegions {
-  GstCudaFiltersRoiSettings wanted, running; /* the user's; the streaming thread's */
-  gboolean changed;
+  GstCudaFiltersRoiSettings wanted, running; /* object lock; streaming thread */
+  gboolean changed;                          /* `wanted` was set since the last sync; object lock */
 
-  GArray *seen; /* GstCudaFiltersDetection, of the last frame that had any, at their places */
-  GstClockTime seen_at;
-  gint seen_width, seen_height; /* of the frames that `seen` has pixels of */
-  gboolean places_hold;         /* those of the next frame may keep them */
-  GArray *fresh;                /* the same of this frame */
-  GArray *frame, *whole; /* CfRegion: all of this frame, expanded, and what each is a part of */
+  GArray *last_detections; /* GstCudaFiltersDetection: steadied, of the last frame that had any */
+  GstClockTime last_detections_pts;
+  gint last_width, last_height; /* frame size that they count in */
+  gboolean may_keep_places;     /* detections of the next frame may (roi-steady) */
+  GArray *detections;           /* GstCudaFiltersDetection: of this frame */
+  GArray *frame, *whole; /* CfRegion: expanded regions of this frame, and the bounds of the object
+                            that each is a part of */
   GstCudaFiltersCoverageMessage *message;
 
-  /* What the user has been told of, or may have to be. */
-  GArray *rejected; /* GQuark: types that have come and are not accepted */
-  guint rejected_named;
+  /* State of the warnings. */
+  GArray *rejected; /* GQuark: types that came and are not accepted */
+  guint rejected_reported;
   guint frames_without;
-  gboolean any_seen, loss_told;
-  gboolean mode_seen, idle_told;
-  gboolean weakness_told, changed_since;
+  gboolean any_detected, loss_reported;
+  gboolean mode_was_set, idle_reported;
+  gboolean weakness_reported, changed_since;
 };
 
 /* ---- Properties ---- */
@@ -65,13 +66,13 @@ void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self)
   self->changed_since = TRUE;
   if (g_strcmp0(self->wanted.types_text, self->running.types_text) != 0) {
     g_array_set_size(self->rejected, 0);
-    self->rejected_named = 0;
+    self->rejected_reported = 0;
   }
   gst_cuda_filters_roi_settings_clear(&self->running);
   gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
 }
 
-/* ---- Life ---- */
+/* ---- Life cycle ---- */
 
 GstCudaFiltersRegions *gst_cuda_filters_regions_new(void)
 {
@@ -79,13 +80,13 @@ GstCudaFiltersRegions *gst_cuda_filters_regions_new(void)
 
   gst_cuda_filters_roi_settings_init(&self->wanted);
   gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
-  self->seen = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
-  self->fresh = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  self->last_detections = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  self->detections = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
   self->frame = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   self->whole = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   self->rejected = g_array_new(FALSE, FALSE, sizeof(GQuark));
   self->message = gst_cuda_filters_coverage_message_new();
-  self->seen_at = GST_CLOCK_TIME_NONE;
+  self->last_detections_pts = GST_CLOCK_TIME_NONE;
   return self;
 }
 
@@ -95,8 +96,8 @@ void gst_cuda_filters_regions_free(GstCudaFiltersRegions *self)
     return;
   gst_cuda_filters_roi_settings_clear(&self->wanted);
   gst_cuda_filters_roi_settings_clear(&self->running);
-  g_array_unref(self->seen);
-  g_array_unref(self->fresh);
+  g_array_unref(self->last_detections);
+  g_array_unref(self->detections);
   g_array_unref(self->frame);
   g_array_unref(self->whole);
   g_array_unref(self->rejected);
@@ -106,37 +107,39 @@ void gst_cuda_filters_regions_free(GstCudaFiltersRegions *self)
 
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
 {
-  g_array_set_size(self->seen, 0);
-  self->seen_at = GST_CLOCK_TIME_NONE;
-  self->places_hold = FALSE;
+  g_array_set_size(self->last_detections, 0);
+  self->last_detections_pts = GST_CLOCK_TIME_NONE;
+  self->may_keep_places = FALSE;
   self->frames_without = 0;
-  self->any_seen = self->loss_told = FALSE;
+  self->any_detected = self->loss_reported = FALSE;
   gst_cuda_filters_coverage_message_reset(self->message);
 }
 
 void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self)
 {
-  self->places_hold = FALSE;
+  self->may_keep_places = FALSE;
 }
 
 void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self)
 {
   gst_cuda_filters_regions_reset(self);
   g_array_set_size(self->rejected, 0);
-  self->rejected_named = 0;
-  self->mode_seen = self->idle_told = self->weakness_told = FALSE;
+  self->rejected_reported = 0;
+  self->mode_was_set = self->idle_reported = self->weakness_reported = FALSE;
 }
 
 /* ---- Regions ---- */
 
-/* Without timestamps nobody knows how long ago it was: the regions stay. */
+/* Whether the last detections still count (roi-hold). Without timestamps their age is unknown, and
+ * they do. */
 static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
 {
   if (self->running.hold == 0)
     return FALSE;
-  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(self->seen_at))
+  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(self->last_detections_pts))
     return TRUE;
-  return (now > self->seen_at ? now - self->seen_at : self->seen_at - now) <= self->running.hold;
+  return (now > self->last_detections_pts ? now - self->last_detections_pts
+                                          : self->last_detections_pts - now) <= self->running.hold;
 }
 
 static gint64 scale(gint64 value, gint to, gint from, gboolean up)
@@ -146,36 +149,38 @@ static gint64 scale(gint64 value, gint to, gint from, gboolean up)
   return product / from - (rest < 0) + (up && rest != 0);
 }
 
-/* Rounded outwards; with `inwards` not, but to a pixel at least. */
+/* Scales `box` from the size of the last frame to that of `info`, rounded outwards or, with
+ * `inwards`, inwards to at least one pixel. */
 static void scale_box(GstCudaFiltersBox *box, const GstCudaFiltersRegions *self,
                       const GstVideoInfo *info, gboolean inwards)
 {
   const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
-  const gint64 x = scale(box->x, width, self->seen_width, inwards);
-  const gint64 y = scale(box->y, height, self->seen_height, inwards);
+  const gint64 x = scale(box->x, width, self->last_width, inwards);
+  const gint64 y = scale(box->y, height, self->last_height, inwards);
 
-  box->width = MAX(scale(box->x + box->width, width, self->seen_width, !inwards) - x, 1);
-  box->height = MAX(scale(box->y + box->height, height, self->seen_height, !inwards) - y, 1);
+  box->width = MAX(scale(box->x + box->width, width, self->last_width, !inwards) - x, 1);
+  box->height = MAX(scale(box->y + box->height, height, self->last_height, !inwards) - y, 1);
   box->x = x;
   box->y = y;
 }
 
-/* A stream that goes on in another size, as live ones do, shows the same. */
-static void scale_seen(GstCudaFiltersRegions *self, const GstVideoInfo *info)
+/* A live stream may change its size and still show the same objects. */
+static void scale_last_detections(GstCudaFiltersRegions *self, const GstVideoInfo *info)
 {
   const gboolean inwards = self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE;
 
-  if (self->seen_width == GST_VIDEO_INFO_WIDTH(info) &&
-      self->seen_height == GST_VIDEO_INFO_HEIGHT(info))
+  if (self->last_width == GST_VIDEO_INFO_WIDTH(info) &&
+      self->last_height == GST_VIDEO_INFO_HEIGHT(info))
     return;
-  for (guint i = 0; i < self->seen->len; i++) {
-    GstCudaFiltersDetection *detection = &g_array_index(self->seen, GstCudaFiltersDetection, i);
+  for (guint i = 0; i < self->last_detections->len; i++) {
+    GstCudaFiltersDetection *detection =
+        &g_array_index(self->last_detections, GstCudaFiltersDetection, i);
 
     scale_box(&detection->box, self, info, inwards);
     scale_box(&detection->whole, self, info, inwards);
   }
-  self->seen_width = GST_VIDEO_INFO_WIDTH(info);
-  self->seen_height = GST_VIDEO_INFO_HEIGHT(info);
+  self->last_width = GST_VIDEO_INFO_WIDTH(info);
+  self->last_height = GST_VIDEO_INFO_HEIGHT(info);
 }
 
 static CfRegion region_of(const GstCudaFiltersBox *box)
@@ -188,8 +193,9 @@ static CfRegion region_of(const GstCudaFiltersBox *box)
   return (CfRegion){(int)x0, (int)y0, (int)(x1 - x0), (int)(y1 - y0)};
 }
 
-/* What to cover of a detection. The parts of an object are rectangles; where regions are ellipses,
- * it has one: around its bounds (with `outside`, which shows it, within them). */
+/* The region of a detection. An object in parts is covered by its rectangles or, where regions are
+ * ellipses, by one ellipse: around its bounds, or within them for roi-mode=outside, which leaves
+ * the ellipse unfiltered. */
 static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
                                 const GstCudaFiltersDetection *detection)
 {
@@ -204,8 +210,8 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
              : gst_cuda_filters_box_grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
-/* Appends a region, unless it lies beyond the frame with all of its feather, which is in lines of a
- * field where frames may be interlaced. */
+/* Appends a region, unless all of it and of its feather lies beyond the frame. For interlaced
+ * frames the feather counts lines of a field. */
 static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
@@ -222,7 +228,7 @@ static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info
   return TRUE;
 }
 
-/* Appends the regions of detections; returns how many objects they cover. */
+/* Appends the regions of `detections`; returns the number of objects. */
 static guint add_detections(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                             const GArray *detections, gboolean *parts)
 {
@@ -263,20 +269,21 @@ static guint add_fixed(GstCudaFiltersRegions *self, const GstVideoInfo *info)
   return count;
 }
 
-/* Only what is covered may be covered elsewhere: what is shown is never more than was detected. */
-static void steady(GstCudaFiltersRegions *self)
+/* Keeps places for roi-mode=inside only: with `outside` a kept place could show more than was
+ * detected. */
+static void keep_places(GstCudaFiltersRegions *self)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   const GstCudaFiltersSteady how = {.tolerance = params->steady,
                                     .expand = params->expand,
                                     .ellipse = params->shape == CF_REGION_ELLIPSE};
 
-  if (self->places_hold && params->mode == GST_CUDA_FILTERS_ROI_INSIDE)
-    gst_cuda_filters_steady(&how, self->fresh, self->seen);
+  if (self->may_keep_places && params->mode == GST_CUDA_FILTERS_ROI_INSIDE)
+    gst_cuda_filters_steady(&how, self->detections, self->last_detections);
 }
 
-/* Finds the regions of this frame, or of one that is held, and the fixed ones. What lies beyond the
- * frame says nothing about what is in it. */
+/* Finds the detected regions of this frame, or those held from an earlier one, and the fixed ones.
+ * Detections that lie wholly beyond the frame do not count. */
 static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffer *buffer,
                                            const GstVideoInfo *info, gboolean *parts)
 {
@@ -284,46 +291,46 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
   GstCudaFiltersSearch search = {.types = self->running.types,
                                  .outside =
                                      self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE,
-                                 .found = self->fresh,
+                                 .found = self->detections,
                                  .rejected = self->rejected};
   GstCudaFiltersCoverage coverage = {0};
   guint objects;
 
-  g_array_set_size(self->fresh, 0);
+  g_array_set_size(self->detections, 0);
   g_array_set_size(self->frame, 0);
   g_array_set_size(self->whole, 0);
   gst_cuda_filters_detections_find(&search, buffer);
-  self->any_seen |= self->fresh->len > 0;
-  steady(self);
-  objects = add_detections(self, info, self->fresh, parts);
+  self->any_detected |= self->detections->len > 0;
+  keep_places(self);
+  objects = add_detections(self, info, self->detections, parts);
   if (objects > 0) {
-    GArray *old = self->seen;
+    GArray *old = self->last_detections;
 
-    self->seen = self->fresh;
-    self->fresh = old;
-    self->seen_at = now;
-    self->seen_width = GST_VIDEO_INFO_WIDTH(info);
-    self->seen_height = GST_VIDEO_INFO_HEIGHT(info);
-    self->places_hold = TRUE;
+    self->last_detections = self->detections;
+    self->detections = old;
+    self->last_detections_pts = now;
+    self->last_width = GST_VIDEO_INFO_WIDTH(info);
+    self->last_height = GST_VIDEO_INFO_HEIGHT(info);
+    self->may_keep_places = TRUE;
   } else if (is_held(self, now)) {
-    scale_seen(self, info);
-    objects = coverage.held = add_detections(self, info, self->seen, parts);
+    scale_last_detections(self, info);
+    objects = coverage.held = add_detections(self, info, self->last_detections, parts);
   }
   coverage.missing = objects == 0;
   coverage.regions = objects + add_fixed(self, info);
   return coverage;
 }
 
-/* ---- What users are told ---- */
+/* ---- Warnings ---- */
 
-/* Who turns a mask off for a while knows. */
-static void tell_of_idle_property(GstCudaFiltersRegions *self, GstBaseTransform *element)
+/* Not after roi-mode was set: it may be turned off for a while on purpose. */
+static void warn_of_idle_property(GstCudaFiltersRegions *self, GstBaseTransform *element)
 {
-  const gchar *property = gst_cuda_filters_roi_settings_name_one(&self->running);
+  const gchar *property = gst_cuda_filters_roi_settings_first_set(&self->running);
 
-  if (!property || self->mode_seen || self->idle_told)
+  if (!property || self->mode_was_set || self->idle_reported)
     return;
-  self->idle_told = TRUE;
+  self->idle_reported = TRUE;
   GST_ELEMENT_WARNING(
       element, RESOURCE, SETTINGS,
       ("%s is set, but has no effect without roi-mode: set roi-mode=inside or roi-mode=outside",
@@ -331,57 +338,57 @@ static void tell_of_idle_property(GstCudaFiltersRegions *self, GstBaseTransform 
       ("roi-mode=none filters the whole frame"));
 }
 
-static void tell_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform *element)
+static void warn_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform *element)
 {
-  for (; self->rejected_named < MIN(self->rejected->len, MOST_NAMED_TYPES);
-       self->rejected_named++) {
-    const GQuark type = g_array_index(self->rejected, GQuark, self->rejected_named);
+  for (; self->rejected_reported < MIN(self->rejected->len, MAX_REPORTED_TYPES);
+       self->rejected_reported++) {
+    const GQuark type = g_array_index(self->rejected, GQuark, self->rejected_reported);
 
     GST_ELEMENT_WARNING(
         element, STREAM, FAILED,
-        ("a region of type \"%s\" is not %s: roi-types accepts %s (case counts)",
+        ("a region of type \"%s\" is not %s: roi-types accepts %s (upper and lower case differ)",
          type ? g_quark_to_string(type) : "",
          self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? "left out" : "covered",
          self->running.types_text),
-        ("each type is named once, and no more than %d", MOST_NAMED_TYPES));
+        ("each type is named once, and no more than %d", MAX_REPORTED_TYPES));
   }
 }
 
-/* Fixed regions do without detections, but not what waits for one. */
-static void tell_of_loss(GstCudaFiltersRegions *self, GstBaseTransform *element)
+/* Detections are expected where there are no fixed regions, or with roi-missing=cover. */
+static void warn_of_no_detections(GstCudaFiltersRegions *self, GstBaseTransform *element)
 {
   const gboolean wanted =
       self->running.fixed->len == 0 || self->running.params.missing == GST_CUDA_FILTERS_ROI_COVER;
 
-  if (self->any_seen || self->loss_told || !wanted ||
+  if (self->any_detected || self->loss_reported || !wanted ||
       ++self->frames_without < FRAMES_BEFORE_WARNING)
     return;
-  self->loss_told = TRUE;
+  self->loss_reported = TRUE;
   GST_ELEMENT_WARNING(
-      element, STREAM, FAILED, ("no region of interest has come with the frames so far"),
+      element, STREAM, FAILED, ("no frame has had a region of interest so far"),
       ("roi-mode is set, but no frame has a region that roi-types accepts. Converters, scalers "
        "and cudaupload drop regions: put the detector right before this element, or behind "
        "cudaupload. roi-missing=cover covers such frames."));
 }
 
-gboolean gst_cuda_filters_regions_must_tell_of_weakness(GstCudaFiltersRegions *self, gboolean hides,
-                                                        gboolean changed)
+gboolean gst_cuda_filters_regions_must_warn_of_weak_mask(GstCudaFiltersRegions *self,
+                                                         gboolean hides, gboolean changed)
 {
   self->changed_since |= changed;
   if (hides) {
-    self->weakness_told &= !self->changed_since;
+    self->weakness_reported &= !self->changed_since;
     return FALSE;
   }
-  if (self->weakness_told)
+  if (self->weakness_reported)
     return FALSE;
-  self->weakness_told = TRUE;
+  self->weakness_reported = TRUE;
   self->changed_since = FALSE;
   return TRUE;
 }
 
 /* ---- Frames ---- */
 
-/* The whole frame as a region, so that what is relative to regions has something to go by. */
+/* Sets one region, the whole frame, so that settings relative to a region's size apply. */
 static void cover_frame(GstCudaFiltersRegions *self, const GstVideoInfo *info, CfRegions *regions)
 {
   const GstCudaFiltersBox frame = {0, 0, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)};
@@ -392,23 +399,23 @@ static void cover_frame(GstCudaFiltersRegions *self, const GstVideoInfo *info, C
   *regions = (CfRegions){.shape = CF_REGION_RECTANGLE};
 }
 
-GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self,
-                                                  GstBaseTransform *element, GstBuffer *buffer,
-                                                  const GstVideoInfo *info, CfRegions *regions)
+GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
+                                                    GstBaseTransform *element, GstBuffer *buffer,
+                                                    const GstVideoInfo *info, CfRegions *regions)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   GstCudaFiltersCoverage coverage;
   gboolean parts = FALSE;
 
   if (params->mode == GST_CUDA_FILTERS_ROI_NONE) {
-    tell_of_idle_property(self, element);
+    warn_of_idle_property(self, element);
     gst_cuda_filters_coverage_message_reset(self->message);
     return GST_CUDA_FILTERS_COVER_ALL;
   }
-  self->mode_seen = TRUE;
+  self->mode_was_set = TRUE;
   coverage = find_regions(self, buffer, info, &parts);
-  tell_of_rejected_types(self, element);
-  tell_of_loss(self, element);
+  warn_of_rejected_types(self, element);
+  warn_of_no_detections(self, element);
 
   *regions = (CfRegions){.shape = params->shape,
                          .feather = params->feather,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the region properties ask for, and the regions of each frame: from its metas, from the
- * `regions` property, or held from an earlier frame.
+ * The regions of each frame: detected ones from its metas, held ones from an earlier frame, and
+ * fixed ones from the property `regions`.
  *
- * Properties are set and read under the lock of the element; frames belong to its streaming thread.
+ * Properties are set and read under the element's object lock; all else belongs to its streaming
+ * thread, except where noted.
  */
 #pragma once
 
@@ -18,15 +19,15 @@ typedef struct _GstCudaFiltersRegions GstCudaFiltersRegions;
 #define GST_CUDA_FILTERS_REGIONS_N_PROPERTIES 9
 
 typedef enum {
-  GST_CUDA_FILTERS_COVER_ALL,  /* the frame, as without regions */
-  GST_CUDA_FILTERS_COVER_SOME, /* what the regions say */
-  GST_CUDA_FILTERS_COVER_NONE, /* nothing to do */
+  GST_CUDA_FILTERS_COVER_ALL,  /* filter the whole frame: roi-mode=none */
+  GST_CUDA_FILTERS_COVER_SOME, /* filter by the regions */
+  GST_CUDA_FILTERS_COVER_NONE, /* filter nothing: there are no regions */
 } GstCudaFiltersCover;
 
 GstCudaFiltersRegions *gst_cuda_filters_regions_new(void);
 void gst_cuda_filters_regions_free(GstCudaFiltersRegions *self); /* NULL is allowed */
 
-/* Installs the properties with ids from `first_id` on. `index` below counts from it. */
+/* Installs the properties with ids from `first_id` on. An `index` below is the id minus that. */
 void gst_cuda_filters_regions_install(GObjectClass *klass, guint first_id);
 
 /* On failure the old value stays, and `status` says what is allowed. */
@@ -34,30 +35,31 @@ gboolean gst_cuda_filters_regions_set(GstCudaFiltersRegions *self, guint index, 
                                       CfStatus *status);
 void gst_cuda_filters_regions_get(const GstCudaFiltersRegions *self, guint index, GValue *value);
 
-/* Takes over what the properties say, for the frames to come; under the element's lock. */
+/* Copies the properties for the frames to come; streaming thread, under the object lock. */
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self);
 
-/* Whether the frames to come are covered in their regions. Streaming thread. */
+/* Whether the frames to come have roi-mode=inside. */
 gboolean gst_cuda_filters_regions_mask(const GstCudaFiltersRegions *self);
 
-/* The element starts: forgets what came before, and what the user was told. */
+/* At the start of the element: forgets all detections, and which warnings were posted. */
 void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self);
 
-/* Forgets held regions: the stream starts anew after a flush. */
+/* After a flush: forgets held regions. */
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self);
 
-/* Objects of the next frame do not keep the places of the last one's: another stream begins, or
- * frames with other caps. */
+/* With a new stream, segment or caps: objects of the next frame do not keep their places
+ * (roi-steady).
+ */
 void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self);
 
-/* Looks at the metas of a frame, and posts `cudafilters-coverage` and warnings as messages of
- * `element`: of types that are not accepted, of a hundred frames of a stream without any region, of
- * settings without a mode. `regions` is valid until the next call. */
-GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self,
-                                                  GstBaseTransform *element, GstBuffer *buffer,
-                                                  const GstVideoInfo *info, CfRegions *regions);
+/* Finds the regions of a frame, and posts messages of `element`: `cudafilters-coverage`, and
+ * warnings of types that are not accepted, of 100 frames without any detection, and of settings
+ * without roi-mode. `regions` is valid until the next call. */
+GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
+                                                    GstBaseTransform *element, GstBuffer *buffer,
+                                                    const GstVideoInfo *info, CfRegions *regions);
 
-/* Whether the user has to be told that a frame's mask hides too little (`hides` is false): once,
- * and again after settings have `changed` and another mask was good. */
-gboolean gst_cuda_filters_regions_must_tell_of_weakness(GstCudaFiltersRegions *self, gboolean hides,
-                                                        gboolean changed);
+/* Whether to warn that the mask of a frame hides too little (`hides` is false): once, and again
+ * when a mask in between was good after the settings had `changed`. */
+gboolean gst_cuda_filters_regions_must_warn_of_weak_mask(GstCudaFiltersRegions *self,
+                                                         gboolean hides, gboolean changed);

@@ -7,22 +7,22 @@
 typedef struct {
   GstVideoFrame frame;
   gint width, height;
-  gboolean wide; /* 16 bits a pixel */
-  GstCudaFiltersBox place;
+  gboolean wide;           /* 16 bits a pixel, else 8 */
+  GstCudaFiltersBox place; /* in the frame */
 } Mask;
 
-/* Pixels of a mask x0 <= x < x1, y0 <= y < y1. */
+/* Pixels of a mask with x0 <= x < x1 and y0 <= y < y1. */
 typedef struct {
   gint x0, y0, x1, y1;
 } Rect;
 
-/* The object of a mask that is being cut up. */
+/* An object of a mask, which is being cut into rectangles. */
 typedef struct {
   GstCudaFiltersSearch *search;
   const Mask *mask;
   guint value; /* of its pixels */
   Rect bounds; /* of its pixels */
-  guint first; /* of its rectangles in search->found */
+  guint first; /* index of its first rectangle in search->found */
 } Object;
 
 static guint pixel(const Mask *mask, gint x, gint y)
@@ -44,8 +44,9 @@ static gint64 scale_up(gint64 value, gint64 to, gint64 from)
   return (value * to + from - 1) / from;
 }
 
-/* A pixel of the frame shows the pixel of the mask that its top left corner lies in. Pixels that
- * show an object in part are covered; with `outside` they are not left open. */
+/* From pixels of the mask to pixels of the frame: a pixel of the frame has the value of the mask's
+ * pixel in which its top left corner lies. Pixels left of the object or above it that overlap it in
+ * part are filtered, too, also with `outside`. */
 static GstCudaFiltersBox place(const Object *object, Rect rect)
 {
   const Mask *mask = object->mask;
@@ -73,7 +74,7 @@ static void add_rect(const Object *object, Rect rect)
 
 /* ---- Cutting ---- */
 
-/* Whether any of the rows (with `outside`: each of them) shows the object in a column. */
+/* Whether column `x` has the object in any row y0 <= y < y1 (with `outside`: in every row). */
 static gboolean is_shown(const Object *object, gint x, gint y0, gint y1)
 {
   const gboolean all = object->search->outside;
@@ -85,8 +86,9 @@ static gboolean is_shown(const Object *object, gint x, gint y0, gint y1)
   return all;
 }
 
-/* Finds the runs of one band of rows. They continue those of the band before, which are `open`,
- * where both are alike; those that end there are added. False if there are too many. */
+/* Finds the runs of the object in the band of rows y0 <= y < y1. A run with the same columns as one
+ * of `open`, the runs of the band above, continues that one; runs of `open` that end are added as
+ * rectangles. False if there are too many rectangles. */
 static gboolean add_band(const Object *object, GArray *open, GArray *runs, gint y0, gint y1,
                          guint *count)
 {
@@ -106,7 +108,7 @@ static gboolean add_band(const Object *object, GArray *open, GArray *runs, gint 
 
       if (above->x0 == run.x0 && above->x1 == run.x1) {
         run.y0 = above->y0;
-        above->x1 = above->x0; /* goes on, so is not to be added */
+        above->x1 = above->x0; /* continued: not to be added */
       }
     }
     g_array_append_val(runs, run);
@@ -119,10 +121,10 @@ static gboolean add_band(const Object *object, GArray *open, GArray *runs, gint 
       ++*count;
     }
   }
-  return *count + runs->len <= GST_CUDA_FILTERS_MOST_PARTS;
+  return *count + runs->len <= GST_CUDA_FILTERS_MAX_PARTS;
 }
 
-/* In bands of so many rows. */
+/* Cuts the object into rectangles, in bands of `rows` rows. False if there are too many. */
 static gboolean cut_into_bands(const Object *object, gint rows)
 {
   GArray *open = g_array_new(FALSE, FALSE, sizeof(Rect));
@@ -145,8 +147,9 @@ static gboolean cut_into_bands(const Object *object, gint rows)
   return good;
 }
 
-/* What has too many rectangles gets coarser ones, which cover more (with `outside`, leave less
- * open), and at last a single one. */
+/* Cuts the object with the thinnest bands that keep the number of rectangles within the limit.
+ * Thicker bands filter more of the frame. If none do, its bounds are the only rectangle (with
+ * `outside`, there is none). */
 static void cut(const Object *object)
 {
   const gint height = object->bounds.y1 - object->bounds.y0;
@@ -163,7 +166,7 @@ static void cut(const Object *object)
 
 /* ---- Masks ---- */
 
-/* Where the pixels of each region of a mask are: `bounds` of as many as there are indices. */
+/* The bounds of the pixels of each region of the mask, of which there are `count`. */
 static void find_bounds(const Mask *mask, GstAnalyticsSegmentationMtd *mtd, gsize count,
                         Rect *bounds)
 {
@@ -190,7 +193,8 @@ static void find_bounds(const Mask *mask, GstAnalyticsSegmentationMtd *mtd, gsiz
   }
 }
 
-/* The type of the region of that index, by a classification of all regions; false without one. */
+/* The type of region `index`, from a classification with an entry for each region; false if there
+ * is none. */
 static gboolean get_class(GstAnalyticsRelationMeta *relations,
                           const GstAnalyticsSegmentationMtd *mtd, gsize index, gsize count,
                           GQuark *type)
@@ -209,7 +213,7 @@ static gboolean get_class(GstAnalyticsRelationMeta *relations,
   return FALSE;
 }
 
-/* The type of the detection that a mask is related to; 0 if there is none. */
+/* The type of the object detection that the mask is related to; 0 if there is none. */
 static GQuark detected_type(GstAnalyticsRelationMeta *relations,
                             const GstAnalyticsSegmentationMtd *mtd)
 {
@@ -227,7 +231,7 @@ static GQuark detected_type(GstAnalyticsRelationMeta *relations,
   return 0;
 }
 
-/* Whether a region of a mask is an object that is accepted. */
+/* Whether region `index` of a mask is an object of an accepted type. */
 static gboolean is_object(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations,
                           const GstAnalyticsSegmentationMtd *mtd, gsize index, gsize count)
 {
@@ -244,8 +248,9 @@ static gboolean is_object(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta
   return gst_cuda_filters_detections_accept(search, type);
 }
 
-static void take_mask(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations,
-                      GstAnalyticsSegmentationMtd *mtd, const Mask *mask, gboolean readable)
+static void add_objects_of_mask(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations,
+                                GstAnalyticsSegmentationMtd *mtd, const Mask *mask,
+                                gboolean readable)
 {
   const gsize count = gst_analytics_segmentation_mtd_get_region_count(mtd);
   Rect *bounds = g_new(Rect, count);
@@ -271,7 +276,8 @@ static void take_mask(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *re
   g_free(bounds);
 }
 
-/* GStreamer maps the memory that a plane begins in, and looks no further than its first byte. */
+/* Whether the mapped memory holds all rows: GStreamer maps the memory in which the plane begins,
+ * and does not check where it ends. */
 static gboolean all_is_mapped(const GstVideoFrame *frame, gsize row_bytes)
 {
   const GstMapInfo *map = &frame->map[0];
@@ -319,7 +325,7 @@ void gst_cuda_filters_segments_find(GstCudaFiltersSearch *search,
     const gboolean readable = buffer && map_mask(buffer, &mask);
 
     mask.place = (GstCudaFiltersBox){x, y, width, height};
-    take_mask(search, relations, &mtd, &mask, readable);
+    add_objects_of_mask(search, relations, &mtd, &mask, readable);
     if (readable)
       gst_video_frame_unmap(&mask.frame);
     gst_clear_buffer(&buffer);

@@ -4,17 +4,17 @@
 static const gchar *const hdr_formats[] = {"P010_10LE", "I420_10LE", "I422_10LE", "P012_LE",
                                            "P016_LE",   "Y444_10LE", "Y444_16LE", NULL};
 
-/* What HDR becomes, the preferred first. */
+/* Output formats with their colorimetry, the preferred first. */
 typedef struct {
   const gchar *const *formats;
   const gchar *colorimetry;
-} Result;
+} SdrOutput;
 
-static const gchar *const yuv_results[] = {"NV12", "I420", "P010_10LE", NULL};
-static const gchar *const rgb_results[] = {"RGBA", "BGRA", NULL};
-static const Result results[] = {
-    {yuv_results, GST_VIDEO_COLORIMETRY_BT709},
-    {rgb_results, GST_VIDEO_COLORIMETRY_SRGB},
+static const gchar *const yuv_formats[] = {"NV12", "I420", "P010_10LE", NULL};
+static const gchar *const rgb_formats[] = {"RGBA", "BGRA", NULL};
+static const SdrOutput sdr_outputs[] = {
+    {yuv_formats, GST_VIDEO_COLORIMETRY_BT709},
+    {rgb_formats, GST_VIDEO_COLORIMETRY_SRGB},
 };
 
 static const gchar *const hdr_fields[] = {"mastering-display-info", "content-light-level", NULL};
@@ -25,9 +25,9 @@ typedef enum {
   SDR = 1,
   HDR = 2,
   ANY = SDR | HDR, /* may be either */
-} Light;
+} DynamicRange;
 
-static Light light_of_name(const gchar *name)
+static DynamicRange range_of_colorimetry(const gchar *name)
 {
   GstVideoColorimetry colorimetry;
 
@@ -38,8 +38,9 @@ static Light light_of_name(const gchar *name)
              : SDR;
 }
 
-/* Those of a string or a list of them that are `light`; unset where there are none. */
-static void filter_colorimetry(const GValue *value, Light light, GValue *filtered)
+/* The strings in `value`, a string or a list of them, that name colorimetry of range `light`; unset
+ * if there are none. */
+static void filter_colorimetry(const GValue *value, DynamicRange light, GValue *filtered)
 {
   const guint count = GST_VALUE_HOLDS_LIST(value) ? gst_value_list_get_size(value) : 1;
 
@@ -47,7 +48,7 @@ static void filter_colorimetry(const GValue *value, Light light, GValue *filtere
   for (guint i = 0; i < count; i++) {
     const GValue *one = GST_VALUE_HOLDS_LIST(value) ? gst_value_list_get_value(value, i) : value;
 
-    if (G_VALUE_HOLDS_STRING(one) && light_of_name(g_value_get_string(one)) == light)
+    if (G_VALUE_HOLDS_STRING(one) && range_of_colorimetry(g_value_get_string(one)) == light)
       gst_value_list_append_value(filtered, one);
   }
   if (gst_value_list_get_size(filtered) == 1) {
@@ -61,7 +62,7 @@ static void filter_colorimetry(const GValue *value, Light light, GValue *filtere
   }
 }
 
-static gboolean has_light(const GstStructure *structure, Light light)
+static gboolean has_range(const GstStructure *structure, DynamicRange light)
 {
   const GValue *value = gst_structure_get_value(structure, "colorimetry");
   GValue filtered = G_VALUE_INIT;
@@ -74,18 +75,18 @@ static gboolean has_light(const GstStructure *structure, Light light)
   return found;
 }
 
-/* What frames with these caps may be. Frames without colorimetry are SDR, as GStreamer takes them,
- * but caps without it may still get any. */
-static guint lights_of(const GstStructure *structure, gboolean fixed)
+/* The ranges that frames with these caps may have. Fixed caps without colorimetry are SDR, as for
+ * all of GStreamer; others without it may still get any. */
+static guint ranges_of(const GstStructure *structure, gboolean fixed)
 {
   if (!gst_structure_has_field(structure, "colorimetry"))
     return fixed ? SDR : ANY;
-  return (has_light(structure, SDR) ? SDR : 0u) | (has_light(structure, HDR) ? HDR : 0u);
+  return (has_range(structure, SDR) ? SDR : 0u) | (has_range(structure, HDR) ? HDR : 0u);
 }
 
 /* Structures */
 
-static void take_strings(GValue *list, const gchar *const *strings)
+static void init_string_list(GValue *list, const gchar *const *strings)
 {
   g_value_init(list, GST_TYPE_LIST);
   for (; *strings; strings++) {
@@ -97,7 +98,7 @@ static void take_strings(GValue *list, const gchar *const *strings)
   }
 }
 
-/* Whether the field is free, or shares a value with these. */
+/* Whether `field` is missing, or can have one of `strings`. */
 static gboolean allows(const GstStructure *structure, const gchar *field,
                        const gchar *const *strings)
 {
@@ -105,7 +106,7 @@ static gboolean allows(const GstStructure *structure, const gchar *field,
   GValue wanted = G_VALUE_INIT;
   gboolean good = TRUE;
 
-  take_strings(&wanted, strings);
+  init_string_list(&wanted, strings);
   if (value)
     good = gst_value_intersect(NULL, value, &wanted);
   g_value_unset(&wanted);
@@ -116,11 +117,11 @@ static void set_strings(GstStructure *structure, const gchar *field, const gchar
 {
   GValue list = G_VALUE_INIT;
 
-  take_strings(&list, strings);
+  init_string_list(&list, strings);
   gst_structure_take_value(structure, field, &list);
 }
 
-static void remove_fields(GstStructure *structure)
+static void remove_hdr_fields(GstStructure *structure)
 {
   for (const gchar *const *field = hdr_fields; *field; field++)
     gst_structure_remove_field(structure, *field);
@@ -132,9 +133,9 @@ static void append(GstCaps *caps, GstStructure *structure, const GstCapsFeatures
                                  features ? gst_caps_features_copy(features) : NULL);
 }
 
-/* What is SDR passes as it is. */
-static void append_same(GstCaps *caps, const GstStructure *structure,
-                        const GstCapsFeatures *features)
+/* Appends `structure` with SDR colorimetry only: SDR passes unchanged. */
+static void append_sdr_unchanged(GstCaps *caps, const GstStructure *structure,
+                                 const GstCapsFeatures *features)
 {
   const GValue *value = gst_structure_get_value(structure, "colorimetry");
   GstStructure *same = gst_structure_copy(structure);
@@ -148,44 +149,46 @@ static void append_same(GstCaps *caps, const GstStructure *structure,
   append(caps, same, features);
 }
 
-/* Of frames that are HDR, in whichever format: complete_info refuses them with the reason. */
-static void append_results(GstCaps *caps, const GstStructure *structure,
-                           const GstCapsFeatures *features, gboolean fixed)
+/* Appends the SDR outputs for HDR input. Fixed caps of a format that is not supported get them,
+ * too: negotiation then succeeds, and the format is refused with an error that names it. */
+static void append_sdr_outputs(GstCaps *caps, const GstStructure *structure,
+                               const GstCapsFeatures *features, gboolean fixed)
 {
   if (!fixed && !allows(structure, "format", hdr_formats))
     return;
-  for (gsize i = 0; i < G_N_ELEMENTS(results); i++) {
+  for (gsize i = 0; i < G_N_ELEMENTS(sdr_outputs); i++) {
     GstStructure *result = gst_structure_copy(structure);
 
-    remove_fields(result);
-    /* A block's chroma sample becomes that of the same block. */
-    if (results[i].formats == rgb_results)
+    remove_hdr_fields(result);
+    /* Chroma siting is kept: an output chroma sample comes from the input's at the same place. */
+    if (sdr_outputs[i].formats == rgb_formats)
       gst_structure_remove_field(result, "chroma-site");
-    set_strings(result, "format", results[i].formats);
-    gst_structure_set(result, "colorimetry", G_TYPE_STRING, results[i].colorimetry, NULL);
+    set_strings(result, "format", sdr_outputs[i].formats);
+    gst_structure_set(result, "colorimetry", G_TYPE_STRING, sdr_outputs[i].colorimetry, NULL);
     append(caps, result, features);
   }
 }
 
-static gboolean can_result(const GstStructure *structure)
+static gboolean can_be_sdr_output(const GstStructure *structure)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS(results); i++) {
-    const gchar *const colorimetry[] = {results[i].colorimetry, NULL};
+  for (gsize i = 0; i < G_N_ELEMENTS(sdr_outputs); i++) {
+    const gchar *const colorimetry[] = {sdr_outputs[i].colorimetry, NULL};
 
-    if (allows(structure, "format", results[i].formats) &&
+    if (allows(structure, "format", sdr_outputs[i].formats) &&
         allows(structure, "colorimetry", colorimetry))
       return TRUE;
   }
   return FALSE;
 }
 
-/* Of any colorimetry: whether it is HDR shows when it is fixed. */
-static void append_hdr(GstCaps *caps, const GstStructure *structure,
-                       const GstCapsFeatures *features)
+/* Appends the HDR inputs that can become `structure`, without colorimetry: caps may name it in many
+ * ways, and it is checked when caps are fixed. */
+static void append_hdr_inputs(GstCaps *caps, const GstStructure *structure,
+                              const GstCapsFeatures *features)
 {
   GstStructure *hdr = gst_structure_copy(structure);
 
-  remove_fields(hdr);
+  remove_hdr_fields(hdr);
   gst_structure_remove_fields(hdr, "colorimetry", "chroma-site", NULL);
   set_strings(hdr, "format", hdr_formats);
   append(caps, hdr, features);
@@ -201,14 +204,14 @@ GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const Gs
   for (guint i = 0; i < gst_caps_get_size(caps); i++) {
     const GstStructure *structure = gst_caps_get_structure(caps, i);
     const GstCapsFeatures *features = gst_caps_get_features(caps, i);
-    const guint lights = lights_of(structure, fixed && direction == GST_PAD_SINK);
+    const guint ranges = ranges_of(structure, fixed && direction == GST_PAD_SINK);
 
-    if (lights & SDR)
-      append_same(other, structure, features);
-    if (direction == GST_PAD_SINK && lights & HDR)
-      append_results(other, structure, features, fixed);
-    if (direction == GST_PAD_SRC && can_result(structure))
-      append_hdr(other, structure, features);
+    if (ranges & SDR)
+      append_sdr_unchanged(other, structure, features);
+    if (direction == GST_PAD_SINK && ranges & HDR)
+      append_sdr_outputs(other, structure, features, fixed);
+    if (direction == GST_PAD_SRC && can_be_sdr_output(structure))
+      append_hdr_inputs(other, structure, features);
   }
   return other;
 }
@@ -230,7 +233,7 @@ gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInf
   GstVideoColorimetry *colorimetry = &info->colorimetry;
   gdouble red, blue;
 
-  if (!name || light_of_name(name) != HDR)
+  if (!name || range_of_colorimetry(name) != HDR)
     return TRUE;
   gst_video_colorimetry_from_string(colorimetry, name);
   if (colorimetry->matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN)
@@ -239,10 +242,11 @@ gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInf
     colorimetry->primaries = GST_VIDEO_COLOR_PRIMARIES_BT2020;
   if (!GST_VIDEO_INFO_IS_RGB(info) &&
       !gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &red, &blue))
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR with the matrix %s is not taken, allowed are bt2020, bt709, bt601, "
-                   "smpte240m and fcc",
-                   nick_of(GST_TYPE_VIDEO_COLOR_MATRIX, (gint)colorimetry->matrix));
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "HDR with the colour matrix %s is not supported, allowed are bt2020, bt709, bt601, "
+        "smpte240m and fcc",
+        nick_of(GST_TYPE_VIDEO_COLOR_MATRIX, (gint)colorimetry->matrix));
   switch (colorimetry->primaries) {
   case GST_VIDEO_COLOR_PRIMARIES_BT2020:
   case GST_VIDEO_COLOR_PRIMARIES_SMPTEEG432:
@@ -250,10 +254,11 @@ gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInf
   case GST_VIDEO_COLOR_PRIMARIES_BT709:
     return TRUE;
   default:
-    return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR with the primaries %s is not taken, allowed are bt2020, smpteeg432 (P3), "
-                   "smpterp431 (P3 of cinemas) and bt709",
-                   nick_of(GST_TYPE_VIDEO_COLOR_PRIMARIES, (gint)colorimetry->primaries));
+    return cf_fail(
+        status, CF_ERROR_INVALID,
+        "HDR with the primaries %s is not supported, allowed are bt2020, smpteeg432 (P3), "
+        "smpterp431 (DCI-P3) and bt709",
+        nick_of(GST_TYPE_VIDEO_COLOR_PRIMARIES, (gint)colorimetry->primaries));
   }
 }
 
@@ -264,7 +269,7 @@ gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps)
 
   if (gst_video_content_light_level_from_caps(&light, caps) && light.max_content_light_level > 0)
     return light.max_content_light_level;
-  /* In steps of 0.0001 nits. */
+  /* In units of 0.0001 nits. */
   if (gst_video_mastering_display_info_from_caps(&display, caps))
     return display.max_display_mastering_luminance / 10000.0;
   return 0.0;

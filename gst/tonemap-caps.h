@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Caps on the two sides of a tone mapping: HDR comes in and SDR goes out, and what is SDR passes as
- * it is.
+ * Caps of the two pads of a tone mapping: HDR comes in and SDR goes out; SDR passes unchanged.
  */
 #pragma once
 
@@ -9,15 +8,16 @@
 
 #include "status.h"
 
-/* The caps of the other pad for any caps of the pad of that direction; transfer full. Of fixed caps
- * that come in, the answer is exact; of others, it is what may come of them. */
+/* The caps of the other pad for `caps` of the pad of `direction`; transfer full. Exact for fixed
+ * input caps; for others, all that is possible. */
 GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const GstCaps *caps);
 
-/* GStreamer takes HDR whose matrix is unknown for SDR; it is BT.2100's, as are primaries. `info` is
- * that of the fixed `caps`. False for HDR whose colours are not known, with the reason. */
+/* Sets the colorimetry of `info`, which is that of the fixed `caps`. GStreamer takes HDR with an
+ * unknown matrix for SDR; here unknown matrix and primaries are those of BT.2100. False, with the
+ * reason, for HDR with a matrix or primaries that are not supported. */
 gboolean gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInfo *info,
                                                 CfStatus *status);
 
-/* The peak that fixed caps of HDR tell of, in nits: content light level, else that of the mastering
- * display; 0 where they tell nothing. */
+/* The peak in nits from fixed HDR caps: the maximum content light level, else the maximum luminance
+ * of the mastering display, else 0. */
 gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps);

@@ -4,17 +4,17 @@
 #include "filter.h"
 #include "formats.h"
 
-enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_STATES };
+enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_PARTS };
 
 struct _GstCudaFiltersWorker {
   const CfEffect *effect;
   const CfEngine *engine;
-  CfVideo video, destination;  /* the same but for effects that make other pictures */
-  CfFilter *filters[N_STATES]; /* the fields' only where frames may be interlaced */
+  CfVideo video, destination; /* input and output frames */
+  CfFilter *filters[N_PARTS]; /* of the fields only if frames may be interlaced */
   const CfRegions *regions;
   gdouble seconds; /* as in CfJob */
   gboolean fresh;
-  GArray *field_regions; /* CfRegion: those of a field, and what they are parts of */
+  GArray *field_regions; /* CfRegion: scratch for the regions of a field */
 };
 
 static gint field_lines(gint lines, gint field)
@@ -22,8 +22,9 @@ static gint field_lines(gint lines, gint field)
   return field == TOP_FIELD ? (lines + 1) / 2 : lines / 2;
 }
 
-/* An engine takes ceil(lines / 2) chroma lines for a field of `lines` luma lines; a frame whose
- * height is not a multiple of four may have fewer, and is then filtered as a whole. */
+/* Whether both fields have the chroma lines that an engine reads, which are ceil(n / 2) for n luma
+ * lines in 4:2:0. Frames whose height is not a multiple of four may have fewer, and are filtered as
+ * a whole. */
 static gboolean splits_into_fields(const CfVideo *video)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
@@ -42,20 +43,20 @@ static gboolean splits_into_fields(const CfVideo *video)
   return TRUE;
 }
 
-static gboolean understand(const GstVideoInfo *info, CfVideo *video, CfStatus *status)
+static gboolean read_info(const GstVideoInfo *info, CfVideo *video, CfStatus *status)
 {
-  /* More than one picture in a buffer, each with a GstVideoMeta of its own. */
+  /* Buffers with several pictures, each with a GstVideoMeta of its own. */
   if (GST_VIDEO_INFO_INTERLACE_MODE(info) == GST_VIDEO_INTERLACE_MODE_FIELDS ||
       GST_VIDEO_INFO_MULTIVIEW_MODE(info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "frames whose fields or views lie apart (interlace-mode=fields, "
+                   "frames with each field or view in a picture of its own (interlace-mode=fields, "
                    "multiview-mode=separated) are not supported");
   return gst_cuda_filters_video_from_info(info, video) ||
          cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
                  gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));
 }
 
-/* `video` as one of its fields has it, or as it is. */
+/* The format and size of `part`, the frame or a field. */
 static CfVideo video_of_part(const CfVideo *video, gint part)
 {
   CfVideo result = *video;
@@ -100,8 +101,8 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
   worker->field_regions = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   worker->effect = effect;
   worker->engine = engine;
-  good = understand(input, &worker->video, status) &&
-         understand(output, &worker->destination, status) &&
+  good = read_info(input, &worker->video, status) &&
+         read_info(output, &worker->destination, status) &&
          cf_effect_check(effect, &worker->video, params, status) &&
          (!effect->check_destination ||
           effect->check_destination(&worker->video, &worker->destination, status)) &&
@@ -115,7 +116,7 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
 
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)
 {
-  for (gint i = 0; i < N_STATES; i++)
+  for (gint i = 0; i < N_PARTS; i++)
     cf_filter_close(worker->filters[i]);
   g_array_unref(worker->field_regions);
   g_free(worker);
@@ -126,14 +127,14 @@ gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void
 {
   if (!cf_effect_check(worker->effect, &worker->video, params, status))
     return FALSE;
-  for (gint i = 0; i < N_STATES; i++) {
+  for (gint i = 0; i < N_PARTS; i++) {
     if (worker->filters[i] && !cf_filter_update(worker->filters[i], params, status))
       return FALSE;
   }
   return TRUE;
 }
 
-/* The picture that shows every other line of `frame`. */
+/* The planes of `part`: for a field, every other line of the frame. */
 static CfPicture picture_of_part(const CfPicture *frame, gint part)
 {
   CfPicture picture = *frame;
@@ -157,8 +158,8 @@ void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seco
   worker->fresh = fresh;
 }
 
-/* The lines of a field that show what the lines of its frame do; both fields cover a line of which
- * only half is covered. */
+/* `region` in lines of a field, rounded so that a frame line of the region is filtered in both
+ * fields: outwards, and inwards for regions that are left out. */
 static CfRegion scale_to_field(CfRegion region, gboolean outside)
 {
   const gint64 top = region.y, bottom = top + region.height;
@@ -197,7 +198,7 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   CfRegions scaled;
 
   if (worker->regions && !worker->engine->regions)
-    return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
+    return cf_fail(status, CF_ERROR_FAILED, "%s on %s cannot filter regions: set roi-mode=none",
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
   job.seconds = worker->seconds;
@@ -277,7 +278,7 @@ gboolean gst_cuda_filters_worker_works_in_place(const GstCudaFiltersWorker *work
 
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker)
 {
-  /* An engine may keep the name in its state and rewrite it with the next change of a parameter,
-   * while another thread still reads this one. */
+  /* Interned, since an engine may overwrite the name in its state with the next parameters, while
+   * another thread reads it. */
   return g_intern_string(cf_filter_algorithm(worker->filters[FRAME]));
 }

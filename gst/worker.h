@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * An engine opened for negotiated caps: whole frames, and fields where frames are interlaced.
- * A worker is used by one thread at a time.
+ * An engine that is opened for negotiated caps: once for whole frames, and for interlaced video
+ * also for its top and bottom fields. A worker is used by one thread at a time.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 typedef struct _GstCudaFiltersWorker GstCudaFiltersWorker;
 
-/* NULL on failure, with the reason in `status`. `output` is as `input` but for effects that make
- * other pictures. `options` is borrowed for the call only, and without a destination. */
+/* NULL on failure, with the reason in `status`. `output` equals `input` except for effects that
+ * change the format. `options` is borrowed for the call; its destination is set here. */
 GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const CfEngine *engine,
                                                   const GstVideoInfo *input,
                                                   const GstVideoInfo *output, const void *params,
@@ -20,39 +20,39 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
 
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker);
 
-/* Takes new parameters over for the frames to come; on failure the old ones stay. */
+/* Sets the parameters for the next frames; on failure the old ones stay. */
 gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void *params,
                                         CfStatus *status);
 
-/* The frames to come are filtered there only; NULL, as at first, for everywhere. Borrowed until the
- * next call. */
+/* Restricts the next frames to `regions`, borrowed until the next call; NULL, the default, means
+ * the whole frame. */
 void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfRegions *regions);
 
-/* The next frame comes `seconds` after the one before, or, `fresh`, does not go on from it. */
+/* The next frame comes `seconds` after the last one; with `fresh` it starts a new scene. */
 void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seconds,
                                       gboolean fresh);
 
-/* Filters one mapped frame into another (or the same, where the engine works in place); field by
- * field if `source` is interlaced. `stream` goes to CfJob. */
+/* Filters a mapped frame into another one (or itself, where the engine works in place), field by
+ * field if `source` is interlaced. `stream` is that of CfJob. */
 gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
                                      const GstVideoFrame *destination, void *stream,
                                      CfStatus *status);
 
-/* The same for the planes, rows and stream of `job`, which need not be all rows where
- * gst_cuda_filters_worker_halo says so; its regions are those set here. */
+/* Likewise for the planes, rows and stream of `job`, which may be a part of the rows if
+ * gst_cuda_filters_worker_halo is not -1. Its regions are set here. */
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
                                          gboolean interlaced, CfStatus *status);
 
-/* CfEngine.halo of the frames to come; -1 where they are filtered as a whole. */
+/* CfEngine.halo for the next frames; -1 where frames can only be filtered as a whole. */
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
 
-/* Geometry and format of whole frames that come in, and of those that they become. */
+/* Format and size of whole input and output frames. */
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker);
 const CfVideo *gst_cuda_filters_worker_destination(const GstCudaFiltersWorker *worker);
 
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);
 
-/* Whether the next frame may become its own result, with the regions that were set for it. */
+/* Whether the next frame can be filtered in place, with the regions that are set. */
 gboolean gst_cuda_filters_worker_works_in_place(const GstCudaFiltersWorker *worker);
 
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker);

@@ -11,12 +11,13 @@ const CfChoice cf_sepconv_preset_choices[] = {
     {CF_SEPCONV_BINOMIAL, "binomial", "row n-1 of Pascal's triangle over 2^(n-1)"},
     {CF_SEPCONV_GAUSSIAN, "gaussian", "Gaussian of sigma 0.3 ((n-1)/2 - 1) + 0.8"},
     {CF_SEPCONV_SOBEL_X, "sobel-x",
-     "derivative along rows, brighter than mid grey where it brightens rightwards"},
+     "derivative along rows: above mid grey where the picture gets brighter to the right"},
     {CF_SEPCONV_SOBEL_Y, "sobel-y",
-     "derivative along columns, brighter than mid grey where it brightens down"},
-    {CF_SEPCONV_SHARPEN, "sharpen", "twice the sample less the binomial, both ways"},
+     "derivative along columns: above mid grey where the picture gets brighter downwards"},
+    {CF_SEPCONV_SHARPEN, "sharpen",
+     "twice the sample minus the binomial mean, along rows and columns"},
     {CF_SEPCONV_UNSHARP, "unsharp",
-     "the sample and amount times what it is more than the gaussian"},
+     "the sample plus amount times its difference from the Gaussian mean"},
     {0, NULL, NULL},
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What tools/demo shows, made with the plugin that GST_PLUGIN_PATH finds."""
+"""Makes the pictures and clips of tools/demo, with the plugin in GST_PLUGIN_PATH."""
 import argparse
 import dataclasses
 import pathlib
@@ -25,7 +25,7 @@ CLIP = ("astronaut.png", "coffee.png", "chelsea.png", "rocket.jpg")
 class Show:
     element: str
     settings: str
-    picture: str  # of the still
+    picture: str  # file name of the still
     says: str
     hdr: bool = False
 
@@ -40,7 +40,7 @@ SHOWS = (
     Show("cudatonemap", "", "coffee.png", "HDR, under a lamp, as SDR", hdr=True),
 )
 
-# In order of preference: what makes the video, and a word about it where it is not H.264.
+# Encoders in order of preference, and a note for those that are not H.264.
 ENCODERS = (
     ("x264enc", "x264enc speed-preset=veryfast pass=qual quantizer=23 bitrate=20000", ""),
     ("openh264enc", "openh264enc bitrate=12000000", ""),
@@ -64,7 +64,7 @@ def choose_encoder():
 
 
 def active_backend(output):
-    """What `gst-launch-1.0 -v` said about the property, the last value before it stopped."""
+    """The last value of a property in the output of `gst-launch-1.0 -v`, before it stopped."""
     values = re.findall(r"active-backend = \"?(\w+)", output)
     return next((value for value in reversed(values) if value != "none"), "none")
 
@@ -82,7 +82,7 @@ def side_by_side(before, after):
 
 
 def make_still(show, before, directory):
-    """Filters the photograph `before`, as it is or as HDR; returns both and the backend."""
+    """Filters the photograph `before`, as SDR or HDR; returns both pictures and the backend."""
     with tempfile.TemporaryDirectory() as scratch:
         source, result = f"{scratch}/before", f"{scratch}/after.png"
         if show.hdr:
@@ -112,11 +112,11 @@ def make_still(show, before, directory):
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """Planes of 4:2:0, limited range."""
+    """A 4:2:0 format, limited range."""
     format: str
     colorimetry: str
-    unit: int  # codes of it in one of 8 bits
-    red: float  # in luma
+    unit: int  # codes per 8-bit code
+    red: float  # weight of red in luma
     blue: float
 
 
@@ -132,7 +132,7 @@ def raw_source(form, width, height):
 
 
 def hdr_signal(picture):
-    """R'G'B', 0..1, in PQ: the picture in a dark room, 40 nits at most, with a lamp of 1300."""
+    """R'G'B', 0..1, in PQ: the picture at 40 nits at most, with a lamp of 1300 nits."""
     rows, columns = (np.linspace(-1, 1, count) for count in picture.shape[:2])
     lamp = np.exp(-4 * ((rows[:, None] + 0.3) ** 2 + (columns - 0.3) ** 2))
     light = (picture / 255) ** 2.4 @ TO_2020.T * (40 * 2 ** (5 * lamp))[..., None]
@@ -159,15 +159,15 @@ def luma_and_chroma(picture, form):
 
 
 def enlarged(picture):
-    """A quarter larger than the frame, so that there is something to pan over."""
+    """A photograph, a quarter larger than the frame, to pan over."""
     scale = 1.25 * max(WIDTH / picture.shape[1], HEIGHT / picture.shape[0])
     size = [2 * round(length * scale / 2) for length in (picture.shape[1], picture.shape[0])]
     return np.asarray(PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.LANCZOS))
 
 
 class Noise:
-    """A sensor's: as strong in luma as a camera's indoors, new in every frame. One large field is
-    computed once, and every frame reads it from another corner."""
+    """Sensor noise, as strong in luma as a camera's indoors and new in every frame: one large
+    field, of which every frame takes another part."""
 
     def __init__(self):
         self.random = np.random.default_rng(1)
@@ -224,7 +224,7 @@ def make_clip(show, photographs, directory, encoder, seconds):
                 show_progress(show.element, done, count)
             process.stdin.close()
         except BrokenPipeError:
-            pass  # it has ended, and says below why
+            pass  # gst-launch has ended; its error is printed below
         process.wait()
         log.seek(0)
         output = log.read()
@@ -233,7 +233,7 @@ def make_clip(show, photographs, directory, encoder, seconds):
     return active_backend(output)
 
 
-# All of it
+# Main
 
 
 def make_overview(stills, directory):
@@ -258,7 +258,7 @@ def make_overview(stills, directory):
 
 
 def own_photograph(path):
-    """Upright, as cameras note it."""
+    """Rotates a photograph by its EXIF orientation."""
     try:
         with PIL.Image.open(path) as picture:
             return np.asarray(PIL.ImageOps.exif_transpose(picture).convert("RGB"))

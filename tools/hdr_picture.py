@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Light of panoramas; and the picture of docs/guides/hdr-to-sdr.md: a courtyard in sun and shade,
-as HDR shown as if it were SDR, cut off at white, and by cudatonemap."""
+"""Light of HDR panoramas; and the picture of docs/guides/hdr-to-sdr.md: a courtyard in sun and
+shade, as HDR shown as SDR, clipped at white, and by cudatonemap."""
 import os
 import pathlib
 import subprocess
@@ -11,7 +11,7 @@ import numpy as np
 WORLD = pathlib.Path("/usr/share/blender/datafiles/studiolights/world")
 LEFT, TOP, WIDTH, HEIGHT = 200, 100, 480, 300
 WHITE, PEAK = 203, 4000  # nits
-MEAN = 20  # nits of the geometric mean, as a colourist might grade it
+MEAN = 20  # geometric mean in nits, as a colourist might grade it
 LUMINANCE_709, LUMINANCE_2020 = (0.2126, 0.7152, 0.0722), (0.2627, 0.6780, 0.0593)
 # ITU-R BT.2087.
 TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
@@ -20,7 +20,7 @@ TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
 
 
 def missing():
-    """Why it cannot be drawn here, or nothing."""
+    """Why the picture cannot be drawn here, or None."""
     if not WORLD.exists():
         return "Debian's blender-data is missing"
     try:
@@ -31,7 +31,7 @@ def missing():
 
 
 def light(name, box):
-    """Nits of BT.709's red, green and blue of a part of a panorama, left, top, width, height."""
+    """BT.709 red, green and blue, in nits, of a part (left, top, width, height) of a panorama."""
     os.environ["OPENCV_IO_ENABLE_OPENEXR"] = "1"
     import cv2
 
@@ -49,7 +49,7 @@ def pq(nits):
 
 
 def tone_mapped(signal):
-    """What cudatonemap makes of R'G'B' in PQ and BT.2020."""
+    """Filters R'G'B' in PQ and BT.2020 with cudatonemap."""
     luma = signal @ LUMINANCE_2020
     planes = 256 * np.stack([16 + 219 * luma, 128 + 224 * (signal[..., 2] - luma) / 1.8814,
                              128 + 224 * (signal[..., 0] - luma) / 1.4746])

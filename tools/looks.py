@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every preset and every recipe, before and after, for docs/gallery.md. Presets are those of
-presets/, recipes those of the tables in docs/elements/: what is new there is drawn, too."""
+"""Draws every preset and recipe, before and after, for docs/gallery.md. Presets are read from
+presets/, recipes from the tables in docs/elements/."""
 import configparser
 import dataclasses
 import importlib.util
@@ -21,7 +21,7 @@ ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg")
 RECIPES = re.compile(r"^\| (?:for|to start from) \| settings \|\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
 SIZE = (288, 192)
 
-# Recipes that are told in words.
+# Recipes whose settings are described in words.
 IN_WORDS = {
     "the look of shaders with few levels": "alpha=0.4 levels=3",
     "dark or bright detail grown": "mode=max block-width=4 block-height=4",
@@ -33,11 +33,11 @@ class Look:
     element: str
     name: str
     settings: str
-    note: str = ""  # what a preset says of itself
+    note: str = ""  # comment of a preset
 
 
 def presets(element):
-    """Of presets/, in the order of the file."""
+    """The presets of an element, in the order of its file."""
     parser = configparser.RawConfigParser()
     for path in ROOT.glob("presets/*.prs"):
         if path.stem.lower() == f"gst{element}":
@@ -47,17 +47,17 @@ def presets(element):
 
 
 def recipes(element):
-    """Of the table in the element's page."""
+    """The recipes of an element, from the table in its page."""
     page = (ROOT / f"docs/elements/{element}.md").read_text(encoding="utf-8")
     rows = [row.strip("| ").split(" | ") for row in RECIPES.search(page)[1].splitlines()]
     return [Look(element, name, IN_WORDS.get(name, settings.strip("`").replace('"', "")))
             for name, settings in rows]
 
 
-# Scenes: real photographs; what is about detail is shown at its own size
+# Scenes: real photographs; those about detail are shown unscaled
 
 def fitted(picture, box=None):
-    """The part `box` (left, top, right, bottom), cut to SIZE's shape and scaled to it."""
+    """The part `box` (left, top, right, bottom), cropped to the aspect of SIZE and scaled to it."""
     image = PIL.Image.fromarray(picture)
     image = image.crop(box) if box else image
     width, height = image.size
@@ -69,7 +69,7 @@ def fitted(picture, box=None):
 
 
 def disparity():
-    """Of the photograph of a motorcycle: near is large. Where it is not known, its farthest."""
+    """Disparity of the photograph of a motorcycle: near is large. Where unknown, the farthest."""
     package = importlib.util.find_spec("skimage")
     data = np.load(pathlib.Path(package.submodule_search_locations[0], "data/motorcycle_disp.npz"))
     values = data[data.files[0]]
@@ -77,20 +77,20 @@ def disparity():
 
 
 def in_fog():
-    """What air of a real depth would leave of it: the model of Koschmieder."""
+    """Haze by the scene's depth (Koschmieder's model)."""
     picture = photograph("motorcycle_left.png").astype(float)
     clear = np.exp(-16.0 / disparity())[..., None]
     return (picture * clear * 0.8 + 190 * (1 - clear * 0.8)).astype(np.uint8)
 
 
 def noisy(picture):
-    """As a small sensor sees it in a room."""
+    """Noise of a small sensor indoors."""
     added = np.random.default_rng(9).normal(0.0, 4.0, picture.shape)
     return np.clip(picture + added + 0.5, 0, 255).astype(np.uint8)
 
 
 def panorama(name, box):
-    """A part (left, top, width, height) as a camera takes it: what is too bright is white."""
+    """A part (left, top, width, height) as SDR, clipped at white."""
     nits = hdr_picture.light(name, box)
     return fitted((255 * np.clip(nits / 100, 0, 1) ** (1 / 2.4) + 0.5).astype(np.uint8))
 
@@ -118,7 +118,7 @@ def scene_of(look):
 
 
 def write_maps(folder):
-    """Of the motorcycle: depth.png, far is white, and matte.png, what is near is white."""
+    """Maps of the motorcycle: depth.png, where far is white, and matte.png, where near is white."""
     near = fitted(np.repeat(disparity().astype(np.uint8)[..., None], 3, -1))[..., 0].astype(float)
     near = (near - near.min()) / (near.max() - near.min())
     for name, values in (("depth.png", 1 - near), ("matte.png", near > 0.5)):
@@ -130,7 +130,7 @@ def has(element):
 
 
 def drawn(look, filtered):
-    """(before, after)."""
+    """The pictures (before, after) of a look."""
     scene = scene_of(look)
     with tempfile.TemporaryDirectory() as folder:
         settings = look.settings
@@ -147,7 +147,7 @@ def drawn(look, filtered):
 
 
 def draw(directory, filtered, sheet):
-    """`filtered` and `sheet` of tools/gallery."""
+    """The functions `filtered` and `sheet` of tools/gallery."""
     os.environ.setdefault("GST_PRESET_PATH", str(ROOT / "presets"))
     sets = {f"presets-{element}": presets(element) for element in ELEMENTS if presets(element)}
     sets.update({f"recipes-{element}": recipes(element) for element in ELEMENTS})

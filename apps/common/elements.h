@@ -6,17 +6,17 @@
 
 #include <gst/gst.h>
 
-/* The Debian package that has the element `factory`; NULL where we do not know. Static. */
+/* The Debian package with the element `factory`; NULL if unknown. Static. */
 const gchar *app_element_package(const gchar *factory);
 
-/* What kind of element `object` is, such as "cudallf"; of what is no element, its name. Static. */
+/* The factory of the element `object`, such as "cudallf"; for other objects their name. Static. */
 const gchar *app_element_name(GstObject *object);
 
 /* TRUE if there is a factory of that name. */
 gboolean app_element_exists(const gchar *factory);
 
-/* TRUE if an element of that name can be made and reaches READY, which for those of a GPU means
- * that there is a driver and a device. Takes as long as opening the device. */
+/* TRUE if an element of that factory can be created and reaches READY, for which GPU elements need
+ * a driver and a device. May take as long as opening the device. */
 gboolean app_element_works(const gchar *factory);
 
 /* The first of the NULL-terminated `factories` that app_element_works(), or NULL. */

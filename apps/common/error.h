@@ -9,7 +9,7 @@
 
 /* The exit codes that all programs share. */
 typedef enum {
-  APP_EXIT_OK = 0,      /* done, or stopped by SIGINT or SIGTERM after what was under way */
+  APP_EXIT_OK = 0,      /* done, or stopped by SIGINT or SIGTERM */
   APP_EXIT_FAILED = 1,  /* something failed while it ran */
   APP_EXIT_USAGE = 2,   /* an argument is wrong */
   APP_EXIT_MISSING = 3, /* a GStreamer element or a library is not installed */

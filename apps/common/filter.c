@@ -84,8 +84,8 @@ static gboolean check_assignment(GObjectClass *type, const gchar *owner, const g
   return app_property_check(type, owner, name, value, error);
 }
 
-/* Between an element and the next "!" stand no names but those of properties, which blanks may part
- * from their values. */
+/* Between an element and the next "!" the only bare words are names and values of properties, where
+ * blanks surround the "=". */
 static gboolean check_no_name(const gchar *owner, const GPtrArray *words, guint at, GError **error)
 {
   const gchar *word = g_ptr_array_index(words, at);
@@ -95,14 +95,14 @@ static gboolean check_no_name(const gchar *owner, const GPtrArray *words, guint 
   if (!is_element_name(word) || next[0] == '=' || g_str_has_suffix(before, "="))
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "\"%s\" after %s is no property=value. Another element stands behind a \"!\": "
+              "\"%s\" after %s is not PROPERTY=VALUE. Elements are separated by \"!\": "
               "\"cudallf alpha=0.4 ! cudablockavg\".",
               word, owner);
   return FALSE;
 }
 
-/* What gst_parse_launch() would complain about without saying what is allowed, or not at all. Words
- * that are no plain "element property=value" are left to it. */
+/* Checks names and values of properties, for which gst_parse_launch() reports no error, or one that
+ * does not say what is allowed. Words other than plain "element property=value" are left to it. */
 static gboolean check_words(const GPtrArray *words, GError **error)
 {
   g_autofree gchar *owner = NULL;
@@ -140,7 +140,8 @@ static gboolean is_caps(const gchar *word)
   return strchr(word, '/') && strcspn(word, "/") < strcspn(word, "=");
 }
 
-/* For GStreamer's parser, which takes caps between two elements only; transfer full. */
+/* The description with an identity element before caps at the beginning and after caps at the end:
+ * GStreamer's parser takes caps only between elements. Transfer full. */
 static gchar *complete(const GPtrArray *words, const gchar *description)
 {
   guint last = 0;
@@ -155,7 +156,7 @@ static gchar *complete(const GPtrArray *words, const gchar *description)
                      is_caps(g_ptr_array_index(words, last)) ? " ! identity" : "", NULL);
 }
 
-/* What gst_parse_launch() complains about, in our words. */
+/* Turns an error of GStreamer's parser into one of ours. */
 static void explain(const gchar *description, const GError *parse, const gchar *missing,
                     GError **error)
 {
@@ -183,10 +184,11 @@ static gboolean is_chain(GstElement *bin, const gchar *description, GError **err
 
   if (takes && has_pictures(bin, "src"))
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "No pictures go %s the filter \"%s\": it must be a chain that takes raw video and "
-              "gives raw video, without a source, a sink or a codec.",
-              takes ? "out of" : "into", description);
+  g_set_error(
+      error, APP_ERROR, APP_ERROR_USAGE,
+      "The filter \"%s\" %s raw video: it must be a chain that takes raw video and gives raw "
+      "video, without a source, a sink or a codec.",
+      description, takes ? "does not give" : "does not take");
   return FALSE;
 }
 
@@ -228,7 +230,7 @@ gboolean app_filter_foreach(GstElement *filter,
 
   if (!GST_IS_BIN(filter))
     return each(filter, data);
-  /* Sorted from the sink to the source. */
+  /* The iterator goes from the sink to the source. */
   elements = gst_bin_iterate_sorted(GST_BIN(filter));
   while (gst_iterator_next(elements, &item) == GST_ITERATOR_OK) {
     ordered = g_list_prepend(ordered, g_value_dup_object(&item));
@@ -306,7 +308,7 @@ gchar *app_filter_get(GstElement *filter, const gchar *name, GError **error)
     return NULL;
   value = app_property_get(element, property);
   if (!value)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is nothing that can be read.", name);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "Property \"%s\" cannot be read.", name);
   gst_object_unref(element);
   return value;
 }

@@ -6,16 +6,15 @@
 
 #include <gst/gst.h>
 
-/* A bin (floating) of what `description` says, in the words of gst-launch-1.0, such as
- * "cudallf alpha=0.4 ! cudablockavg", with a ghost pad "sink" and one "src". NULL with an error:
- *   APP_ERROR_USAGE    no property of that name, a value that it does not take (with what it does),
- *                      a syntax error, no free pad to go in or out by
- *   APP_ERROR_MISSING  no such element (with the package that has it)
- * An empty `description` gives a bin that hands frames on. */
+/* A bin (floating) with the ghost pads "sink" and "src" from a `description` in the syntax of
+ * gst-launch-1.0, such as "cudallf alpha=0.4 ! cudablockavg". NULL with an error:
+ *   APP_ERROR_USAGE    unknown property, value that is not allowed, syntax error, or a chain that
+ * does not take or give raw video APP_ERROR_MISSING  unknown element; the message names the package
+ * that has it An empty `description` gives a bin that passes frames unchanged. */
 GstElement *app_filter_new(const gchar *description, GError **error);
 
-/* Calls `each` for every element in `filter`, those of bins in it too, first to last as they stand
- * in the chain; ends early, with TRUE, where it returns TRUE. */
+/* Calls `each` for every element in `filter` and in its bins, in the order of the chain, until it
+ * returns TRUE. Returns whether it did. */
 gboolean app_filter_foreach(GstElement *filter,
                             gboolean (*each)(GstElement *element, gpointer data), gpointer data);
 

@@ -5,7 +5,7 @@
 
 struct _AppJson {
   GString *text;
-  GString *closing; /* what closes the open objects and arrays, the innermost last */
+  GString *closing; /* closing brackets of the open objects and arrays, the innermost last */
 };
 
 static void begin_member(AppJson *json, const gchar *key)

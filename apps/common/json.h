@@ -7,20 +7,19 @@
 #include <glib.h>
 #include <stdio.h>
 
-/* An object that is being written. Keys are ours and need no escaping, except in
- * app_json_string(). */
+/* An object that is being written. Keys are not escaped. */
 typedef struct _AppJson AppJson;
 
 /* Begins an object. */
 AppJson *app_json_new(void);
-/* Adds a member. `value` is UTF-8 (what is not is replaced), or NULL for null. */
+/* Adds a member. `value` is UTF-8 (invalid bytes are replaced), or NULL for null. */
 void app_json_string(AppJson *json, const gchar *key, const gchar *value);
 void app_json_integer(AppJson *json, const gchar *key, gint64 value);
 void app_json_boolean(AppJson *json, const gchar *key, gboolean value);
 /* With `decimals` digits after the point, whatever the locale; null if it is not finite. */
 void app_json_number(AppJson *json, const gchar *key, gdouble value, guint decimals);
-/* What follows until app_json_close() goes into an object, or an array, of that name. `key` is NULL
- * inside arrays, as it is for all members there. */
+/* Opens a nested object or array, which takes all members up to app_json_close(). `key` is NULL for
+ * members of arrays. */
 void app_json_open_object(AppJson *json, const gchar *key);
 void app_json_open_array(AppJson *json, const gchar *key);
 void app_json_close(AppJson *json);

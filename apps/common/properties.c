@@ -55,16 +55,16 @@ gchar *app_property_allowed(GParamSpec *spec)
   return g_strdup_printf("a %s", g_type_name(spec->value_type));
 }
 
-/* Fails where `text` is no value of `spec`, or one out of its range. */
+/* Parses `text` as a value of `spec`; FALSE if it is not one, or out of range. */
 static gboolean read_value(GParamSpec *spec, const gchar *text, GValue *value)
 {
   g_value_init(value, spec->value_type);
-  /* An empty text is a value of a string alone. */
+  /* Strings as they are: deserializing would need quotes, and fail for an empty text. */
   if (spec->value_type == G_TYPE_STRING) {
     g_value_set_string(value, text);
     return TRUE;
   }
-  /* GStreamer reads -1 as the largest number of an unsigned type. */
+  /* GStreamer would parse -1 as the largest number of the unsigned type. */
   if ((G_IS_PARAM_SPEC_UINT(spec) || G_IS_PARAM_SPEC_UINT64(spec)) && strchr(text, '-'))
     return FALSE;
   if (!gst_value_deserialize_with_pspec(value, text, spec))
@@ -80,7 +80,7 @@ static gboolean read_property(GObjectClass *type, const gchar *owner, const gcha
 
   if (!spec) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists those that it has.", owner,
+                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists its properties.", owner,
                 name, owner);
     return FALSE;
   }
@@ -93,8 +93,8 @@ static gboolean read_property(GObjectClass *type, const gchar *owner, const gcha
     return TRUE;
   g_value_unset(value);
   allowed = app_property_allowed(spec);
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s takes no %s=%s. Allowed is %s.", owner, name,
-              text, allowed);
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s does not take %s=%s. Allowed is %s.", owner,
+              name, text, allowed);
   return FALSE;
 }
 
@@ -121,7 +121,7 @@ gboolean app_property_set(GstElement *element, const gchar *name, const gchar *t
   return TRUE;
 }
 
-/* gst_value_serialize() gives the name that is for programmers. */
+/* gst_value_serialize() would give the name of the enum's value, not its nick. */
 static gchar *enum_nick(const GValue *value)
 {
   GEnumClass *values = g_type_class_ref(G_VALUE_TYPE(value));
@@ -132,8 +132,8 @@ static gchar *enum_nick(const GValue *value)
   return nick;
 }
 
-/* The shortest that is read as this number again, such as 0.3; gst_value_serialize() writes
- * 0.29999999999999999. */
+/* The shortest text that is read as this number again, such as 0.3, for which gst_value_serialize()
+ * writes 0.29999999999999999. */
 static gchar *write_double(gdouble number)
 {
   gchar text[G_ASCII_DTOSTR_BUF_SIZE];

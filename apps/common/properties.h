@@ -6,19 +6,19 @@
 
 #include <gst/gst.h>
 
-/* What `spec` takes, for a message: "a number from 0.05 to 10", "one of: auto, cuda, cpu". Caller
- * frees. */
+/* The values that `spec` allows, for a message: "a number from 0.05 to 10", "one of: auto, cuda,
+ * cpu". Caller frees. */
 gchar *app_property_allowed(GParamSpec *spec);
 
-/* Fails with APP_ERROR_USAGE where objects of `type` have no property `name` that can be written,
- * or it does not take `text`. `owner` is what the message calls them, such as "cudallf". */
+/* Fails with APP_ERROR_USAGE if objects of `type` have no writable property `name`, or `text` is
+ * not a value of it. `owner` names them in the message, such as "cudallf". */
 gboolean app_property_check(GObjectClass *type, const gchar *owner, const gchar *name,
                             const gchar *text, GError **error);
 
-/* Sets property `name` of `element` to what `text` says, as gst-launch-1.0 reads it. An element may
- * still keep its old value, with a warning on the bus. Errors: as app_property_check(). */
+/* Sets property `name` of `element` from `text`, as gst-launch-1.0 does. The element may still
+ * refuse the value, with a warning on the bus. Errors: as app_property_check(). */
 gboolean app_property_set(GstElement *element, const gchar *name, const gchar *text,
                           GError **error);
 
-/* The value that a property has now, as text; NULL if there is none. Caller frees. */
+/* The current value of a property, as text; NULL if it cannot be read. Caller frees. */
 gchar *app_property_get(GstElement *element, const gchar *name);

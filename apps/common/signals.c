@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Signals that come closer together are one. */
+/* Signals within this time, in us, count as one. */
 #define SAME_SIGNAL (G_USEC_PER_SEC / 2)
 
 static gboolean receive(AppSignals *signals, gint number)

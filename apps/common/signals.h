@@ -7,17 +7,17 @@
 
 #include <glib.h>
 
-/* What is installed. */
+/* The installed handlers. */
 typedef struct {
   void (*stop)(gpointer data); /* called once, in the main context, for the first signal */
   gpointer data;
-  guint interrupt, terminate; /* of the sources; private */
-  gint64 first;               /* when the first came, monotonic, or 0; private */
+  guint interrupt, terminate; /* ids of their sources; private */
+  gint64 first;               /* monotonic time of the first signal, or 0; private */
 } AppSignals;
 
-/* From now on SIGINT and SIGTERM call `stop`. The next one exits with 128 + its number, as a shell
- * says that a signal ended a program; but not within half a second, since one Ctrl-C may arrive
- * twice, from the terminal and from a program that started this one. `signals` stays where it is
- * until app_signals_remove(). */
+/* From now on the first SIGINT or SIGTERM calls `stop`, and the next one exits with 128 + its
+ * number, as after death by a signal. Signals within half a second of the first are ignored, since
+ * one Ctrl-C may arrive twice: from the terminal and from a parent process. `signals` must outlive
+ * the handlers, until app_signals_remove(). */
 void app_signals_install(AppSignals *signals, void (*stop)(gpointer data), gpointer data);
 void app_signals_remove(AppSignals *signals);

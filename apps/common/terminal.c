@@ -7,7 +7,7 @@
 
 #define ERASE_LINE "\r\033[K"
 
-static gchar *last_status; /* what stands on the terminal now */
+static gchar *last_status; /* the status on the screen, or NULL */
 
 gboolean app_is_terminal(FILE *file)
 {

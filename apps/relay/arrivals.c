@@ -3,8 +3,8 @@
 
 #include "times.h"
 
-/* Frames that a decoder may hold. */
-#define MOST 64
+/* At least as many frames as a decoder holds. */
+#define MAX_FRAMES 64
 
 typedef struct {
   GstClockTime time;
@@ -13,7 +13,7 @@ typedef struct {
 
 struct _RelayArrivals {
   GMutex lock;
-  Arrival ring[MOST];
+  Arrival ring[MAX_FRAMES];
   guint next;
 };
 
@@ -22,7 +22,7 @@ RelayArrivals *relay_arrivals_new(void)
   RelayArrivals *arrivals = g_new0(RelayArrivals, 1);
 
   g_mutex_init(&arrivals->lock);
-  for (guint i = 0; i < MOST; i++)
+  for (guint i = 0; i < MAX_FRAMES; i++)
     arrivals->ring[i].time = GST_CLOCK_TIME_NONE;
   return arrivals;
 }
@@ -42,7 +42,7 @@ static GstPadProbeReturn note(GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
   g_mutex_lock(&arrivals->lock);
   arrivals->ring[arrivals->next] = (Arrival){time, g_get_monotonic_time()};
-  arrivals->next = (arrivals->next + 1) % MOST;
+  arrivals->next = (arrivals->next + 1) % MAX_FRAMES;
   g_mutex_unlock(&arrivals->lock);
   return GST_PAD_PROBE_OK;
 }
@@ -57,7 +57,7 @@ gint64 relay_arrivals_find(RelayArrivals *arrivals, GstClockTime time)
   gint64 found = 0;
 
   g_mutex_lock(&arrivals->lock);
-  for (guint i = 0; i < MOST && found == 0; i++) {
+  for (guint i = 0; i < MAX_FRAMES && found == 0; i++) {
     if (arrivals->ring[i].time == time)
       found = arrivals->ring[i].arrival;
   }

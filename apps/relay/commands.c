@@ -12,7 +12,7 @@
 struct _RelayCommands {
   const RelayOptions *options;
   GstElement *filter;
-  GString *text; /* read, and without the end of a line yet */
+  GString *text; /* a line that is not complete yet */
   guint source;
 };
 
@@ -69,7 +69,7 @@ static gboolean receive(gint file, GIOCondition condition, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* A read in the background of a terminal would stop the program. */
+/* The terminal would stop a background process that reads (SIGTTIN). */
 static gboolean may_read(void)
 {
   return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();

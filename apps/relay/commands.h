@@ -8,8 +8,7 @@
 
 typedef struct _RelayCommands RelayCommands;
 
-/* From now on "NAME VALUE" sets a property of `filter`, and tells what it is then; "NAME" only
- * tells. A program that was started in the background of a terminal does not read. The end of
- * standard input changes nothing. */
+/* From now on the line "NAME VALUE" sets a property of `filter` and prints its value; "NAME" prints
+ * it. A program in the background of a terminal does not read. End of input is ignored. */
 RelayCommands *relay_commands_new(const RelayOptions *options, GstElement *filter);
 void relay_commands_free(RelayCommands *commands);

@@ -3,7 +3,7 @@
 
 struct _RelayContexts {
   GMutex lock;
-  GList *contexts; /* of GstContext, one a type */
+  GList *contexts; /* GstContext, one of each type */
 };
 
 RelayContexts *relay_contexts_new(void)

@@ -5,8 +5,9 @@
 #include "apps/common/error.h"
 #include "apps/common/properties.h"
 
-/* Decoders that are put in by hand, the best first: one of the GPU chooses its memory by who comes
- * behind it, and behind decodebin there is nobody yet. A rank of NONE takes one out. */
+/* Decoders that are linked here and not by decodebin, the best first: a GPU decoder chooses its
+ * memory by its downstream peer, which decodebin does not have yet. Those of rank NONE are not
+ * used. */
 typedef struct {
   const gchar *media;
   const gchar *factories[5];
@@ -57,8 +58,9 @@ gboolean relay_decode_pad_is(GstPad *pad, const gchar *media)
          g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), media);
 }
 
-/* decodebin goes on with what this says TRUE to, and gives a pad for the rest. */
-static gboolean go_on_with(GstElement *decodebin, GstPad *pad, GstCaps *caps, gpointer unused)
+/* decodebin's signal autoplug-continue: TRUE lets it decode, FALSE makes it expose the pad. */
+static gboolean autoplug_continue(GstElement *decodebin, GstPad *pad, GstCaps *caps,
+                                  gpointer unused)
 {
   const GstStructure *structure = gst_caps_get_structure(caps, 0);
   const gchar *name = gst_structure_get_name(structure);
@@ -71,8 +73,8 @@ static gboolean go_on_with(GstElement *decodebin, GstPad *pad, GstCaps *caps, gp
          !g_str_has_prefix(name, "subpicture/");
 }
 
-/* A decoder that works on several frames at a time would hold them back. */
-static void decode_at_once(GstElement *decoder)
+/* Frame threads of libav's decoders delay each frame by the number of threads. */
+static void disable_frame_threads(GstElement *decoder)
 {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(decoder), "thread-type"))
     app_property_set(decoder, "thread-type", "slice", NULL);
@@ -80,11 +82,11 @@ static void decode_at_once(GstElement *decoder)
 
 static void prepare_element(GstBin *decodebin, GstBin *owner, GstElement *element, gpointer unused)
 {
-  decode_at_once(element);
+  disable_frame_threads(element);
 }
 
-/* `pad` ! decoder ! `video`; FALSE where the decoder cannot take what comes. */
-static gboolean plug(GstBin *pipeline, const gchar *factory, GstPad *pad, GstPad *video)
+/* Links `pad` ! decoder ! `video`; FALSE if the decoder does not take the stream. */
+static gboolean link_decoder(GstBin *pipeline, const gchar *factory, GstPad *pad, GstPad *video)
 {
   GstElement *decoder = gst_element_factory_make(factory, NULL);
   g_autoptr(GstPad) sink = NULL;
@@ -92,7 +94,7 @@ static gboolean plug(GstBin *pipeline, const gchar *factory, GstPad *pad, GstPad
 
   if (!decoder)
     return FALSE;
-  decode_at_once(decoder);
+  disable_frame_threads(decoder);
   gst_bin_add(pipeline, decoder);
   sink = gst_element_get_static_pad(decoder, "sink");
   source = gst_element_get_static_pad(decoder, "src");
@@ -112,11 +114,12 @@ static void plug_best(GstElement *decodebin, const Codec *codec, GstPad *pad, Gs
   gboolean good = FALSE;
 
   for (guint i = 0; !good && codec->factories[i]; i++)
-    good =
-        is_wanted(codec->factories[i]) && plug(GST_BIN(pipeline), codec->factories[i], pad, video);
+    good = is_wanted(codec->factories[i]) &&
+           link_decoder(GST_BIN(pipeline), codec->factories[i], pad, video);
   if (!good)
     GST_ELEMENT_ERROR(decodebin, STREAM, CODEC_NOT_FOUND,
-                      ("No decoder here takes this kind of %s.", codec->media), (NULL));
+                      ("No decoder that is installed takes this kind of %s.", codec->media),
+                      (NULL));
   gst_object_unref(pipeline);
 }
 
@@ -140,7 +143,7 @@ static void complain_without_video(GstElement *decodebin, GstPad *video)
 {
   if (!gst_pad_is_linked(video))
     GST_ELEMENT_ERROR(decodebin, STREAM, WRONG_TYPE,
-                      ("There is no video in it that can be decoded here."), (NULL));
+                      ("The source has no video that can be decoded here."), (NULL));
 }
 
 static void watch_arrivals(GstBin *decodebin, GstBin *owner, GstElement *element, gpointer arrivals)
@@ -163,14 +166,14 @@ GstElement *relay_decode_add(GstBin *pipeline, GstElement *previous, GstPad *vid
   if (!decodebin)
     return NULL;
   gst_bin_add(pipeline, decodebin);
-  g_signal_connect(decodebin, "autoplug-continue", G_CALLBACK(go_on_with), NULL);
+  g_signal_connect(decodebin, "autoplug-continue", G_CALLBACK(autoplug_continue), NULL);
   g_signal_connect(decodebin, "deep-element-added", G_CALLBACK(prepare_element), NULL);
   if (arrivals)
     g_signal_connect(decodebin, "deep-element-added", G_CALLBACK(watch_arrivals), arrivals);
   g_signal_connect_object(decodebin, "pad-added", G_CALLBACK(take_pad), video, 0);
   g_signal_connect_object(decodebin, "no-more-pads", G_CALLBACK(complain_without_video), video, 0);
   if (previous && !gst_element_link(previous, decodebin)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s does not go into a decoder.",
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s cannot be linked to a decoder.",
                 GST_OBJECT_NAME(previous));
     return NULL;
   }

@@ -6,7 +6,7 @@
 #include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
-/* Elements write "FILE(LINE): FUNCTION (): PATH:" before the detail. */
+/* GStreamer puts "FILE(LINE): FUNCTION (): PATH:" before the detail. */
 static const gchar *find_detail(const gchar *debug)
 {
   const gchar *newline = debug ? strchr(debug, '\n') : NULL;

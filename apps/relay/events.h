@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the program tells as it happens: sentences on stderr, or JSON on stdout with --json.
+ * Reports events: as sentences on stderr, or with --json as JSON on stdout.
  */
 #pragma once
 
 #include "hardware.h"
 #include "options.h"
 
-/* What an error or a warning message says: its text, and the detail that elements put behind it,
- * on one line without a full stop. Caller frees. */
+/* The text and the detail of an error or warning message, on one line without a full stop. Caller
+ * frees. */
 gchar *relay_event_describe(GstMessage *message);
 
-/* It starts. `backend` is what the filter runs on. */
+/* The program starts. */
 void relay_event_started(const RelayOptions *options, const RelayHardware *hardware);
 /* The first frame of a source has come. */
 void relay_event_connected(const RelayOptions *options, GstElement *source);
@@ -21,5 +21,5 @@ void relay_event_lost(const RelayOptions *options, const gchar *reason, guint wa
 void relay_event_property(const RelayOptions *options, const gchar *name, const gchar *value);
 /* Something went wrong that does not end the program. */
 void relay_event_warning(const RelayOptions *options, const gchar *text);
-/* What ends it. */
+/* An error that ends the program. */
 void relay_event_error(const RelayOptions *options, const gchar *text);

@@ -5,7 +5,7 @@
 
 typedef struct {
   RelayFit fit;
-  GstElement *filter, *setter; /* not references: the bin owns both, and this */
+  GstElement *filter, *setter; /* not references: the bin owns them and this struct */
   gint width, height;          /* of the first frame, with RELAY_FIT_FIRST */
 } State;
 
@@ -29,7 +29,7 @@ static gint encodable(gint size, gint least)
   return MAX(GST_ROUND_UP_2(size), GST_ROUND_UP_2(least));
 }
 
-/* Later frames have the rate of the first for a container that cannot change it. */
+/* Gives later frames the frame rate of the first, for containers in which it cannot change. */
 static void pin_rate(const State *state, const GstStructure *structure)
 {
   const GValue *rate = gst_structure_get_value(structure, "framerate");
@@ -111,14 +111,14 @@ static gboolean append_converters(GstBin *bin, GstElement **last, const RelayFit
   if (!append(bin, last, "videoconvert", error))
     return FALSE;
   scale = append(bin, last, "videoscale", error);
-  /* Rounding a size up by a pixel is no reason for a black border. */
+  /* No black border where a size is rounded up by a pixel. */
   if (scale && fit->size == RELAY_FIT_EVEN)
     g_object_set(scale, "add-borders", FALSE, NULL);
   return scale != NULL;
 }
 
-/* A capssetter asks for nothing, so that its formats are asked for in front of it. */
-static gboolean append_setter(State *state, GstBin *bin, GstElement **last, GError **error)
+/* A capssetter does not restrict the caps upstream of it, so a capsfilter before it does. */
+static gboolean append_capssetter(State *state, GstBin *bin, GstElement **last, GError **error)
 {
   GstElement *formats = append(bin, last, "capsfilter", error);
   g_autoptr(GstCaps) caps = base_caps(&state->fit);
@@ -151,7 +151,7 @@ GstElement *relay_fit_new(const RelayFit *fit, GError **error)
   first = append(GST_BIN(bin), &last, "identity", error);
   if (!first || !append_converters(GST_BIN(bin), &last, fit, error))
     goto failed;
-  if (fit->size == RELAY_FIT_FIRST && !append_setter(state, GST_BIN(bin), &last, error))
+  if (fit->size == RELAY_FIT_FIRST && !append_capssetter(state, GST_BIN(bin), &last, error))
     goto failed;
   state->filter = append(GST_BIN(bin), &last, "capsfilter", error);
   if (!state->filter)

@@ -10,7 +10,7 @@ static const gchar *const gpu_decoders[] = {"nvh264dec", "nvh264sldec", NULL};
 static const gchar *const gpu_encoders[] = {"nvcudah264enc", "nvh264enc", NULL};
 static const gchar *const cpu_encoders[] = {"x264enc", "openh264enc", NULL};
 
-/* All decoders of the GPU, whatever codec a source turns out to have. */
+/* GPU decoders of all codecs that a source may have. */
 static const gchar *const all_gpu_decoders[] = {"nvh264dec",   "nvh264sldec", "nvh265dec",
                                                 "nvh265sldec", "nvav1dec",    "nvvp8dec",
                                                 "nvvp9dec",    "nvjpegdec",   NULL};
@@ -41,8 +41,8 @@ RelayHardware relay_hardware_probe(gboolean gpu)
   return hardware;
 }
 
-/* Encoders differ in the names that they have for the same thing; what one does not have, or does
- * not take, is passed over. */
+/* Sets a property if the encoder has it and takes the value: encoders have different names for the
+ * same property. */
 static void set_if_there(GstElement *encoder, const gchar *name, const gchar *value)
 {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(encoder), name))
@@ -53,7 +53,7 @@ GstElement *relay_hardware_make_encoder(const RelayHardware *hardware, guint kbi
                                         GError **error)
 {
   static const gchar *const settings[][2] = {
-      /* No frame waits for a later one. */
+      /* No lookahead and no B frames: no frame waits for a later one. */
       {"tune", "zerolatency"},
       {"tune", "ultra-low-latency"},
       {"zerolatency", "true"},
@@ -64,7 +64,7 @@ GstElement *relay_hardware_make_encoder(const RelayHardware *hardware, guint kbi
       {"speed-preset", "veryfast"},
       {"complexity", "low"},
       {"preset", "low-latency-hq"},
-      /* Who tunes in later gets a picture within a second. */
+      /* A receiver that connects later gets a keyframe within a second. */
       {"key-int-max", "30"},
       {"gop-size", "30"},
   };

@@ -12,8 +12,8 @@ typedef struct {
   const gchar *encoder; /* factory that makes H.264; NULL: there is none */
 } RelayHardware;
 
-/* Looks for them, with those of the GPU first if `gpu`; decoders are then taken, or not, by all
- * pipelines of this process. Opens the device. */
+/* Looks for them, those of the GPU first if `gpu`, and sets the ranks of GPU decoders accordingly
+ * for all pipelines of this process. Opens the device. */
 RelayHardware relay_hardware_probe(gboolean gpu);
 
 /* An encoder (floating) of H.264 for live video with its properties set; APP_ERROR_MISSING. */

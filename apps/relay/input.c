@@ -6,28 +6,29 @@
 #include "reception.h"
 #include "source.h"
 
-/* How long to wait before a source is made anew: doubled each time, from and up to. */
-#define FIRST_WAIT_MS   100
-#define LONGEST_WAIT_MS 8000
+/* Wait before the next attempt: starts at the minimum and doubles up to the maximum. */
+#define MIN_WAIT_MS 100
+#define MAX_WAIT_MS 8000
 
 #define WATCH_MS 100
 
 struct _RelayInput {
   RelayInputSetup setup;
-  GstElement *pipeline;      /* NULL while waiting to make one */
+  GstElement *pipeline;      /* NULL while waiting for the next attempt */
   RelayReception *reception; /* of the pipeline, which owns it */
   GList *closing;            /* of Closing */
   guint bus_watch, retry, watch;
-  guint wait;         /* ms, before the next one is made */
-  guint connected;    /* how often frames have begun to come */
-  gboolean announced; /* frames of this pipeline have come, and it was said */
-  gboolean lost;      /* no frame has come since it was said that the source is lost */
+  guint wait;         /* ms before the next attempt */
+  guint connected;    /* number of pipelines that have delivered frames */
+  gboolean announced; /* this pipeline has delivered frames, and that was reported */
+  gboolean lost;      /* the loss was reported, and no frame has come since */
   gchar *last_reason;
 };
 
 static void make_or_wait(RelayInput *input);
 
-/* A pipeline that is stopped aside: some sources wait for their peer meanwhile. */
+/* A pipeline that is stopped in a thread of its own, since some sources wait for their peer then.
+ */
 typedef struct {
   RelayContexts *contexts;
   GstElement *pipeline;
@@ -46,7 +47,7 @@ static gpointer close_pipeline(gpointer data)
   return NULL;
 }
 
-/* Frees what has been stopped, or (`all`) waits for the rest, too. */
+/* Frees pipelines that have stopped, or, with `all`, waits for all. */
 static void join_closed(RelayInput *input, gboolean all)
 {
   for (GList *at = input->closing, *next; at; at = next) {
@@ -92,8 +93,8 @@ static gboolean retry(gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The same reason, again and again, is said once. */
-static void say_lost(RelayInput *input, const gchar *reason)
+/* Reports a reason once while it stays the same. */
+static void report_lost(RelayInput *input, const gchar *reason)
 {
   if (!input->lost || g_strcmp0(reason, input->last_reason) != 0)
     relay_event_lost(input->setup.options, reason, input->wait);
@@ -112,8 +113,9 @@ static void announce(RelayInput *input)
   relay_event_connected(input->setup.options, input->pipeline);
 }
 
-/* The pipeline is of no use any more. */
-static void lose(RelayInput *input, const gchar *reason, gboolean failed)
+/* Closes the pipeline, which has failed or ended, and schedules the next attempt or ends the input.
+ */
+static void close_lost_source(RelayInput *input, const gchar *reason, gboolean failed)
 {
   const RelayOptions *options = input->setup.options;
   const gboolean worked = has_worked(input);
@@ -133,8 +135,8 @@ static void lose(RelayInput *input, const gchar *reason, gboolean failed)
     make_or_wait(input);
     return;
   }
-  input->wait = worked || input->wait == 0 ? FIRST_WAIT_MS : MIN(2 * input->wait, LONGEST_WAIT_MS);
-  say_lost(input, reason);
+  input->wait = worked || input->wait == 0 ? MIN_WAIT_MS : MIN(2 * input->wait, MAX_WAIT_MS);
+  report_lost(input, reason);
   input->retry = g_timeout_add(input->wait, retry, input);
 }
 
@@ -147,11 +149,11 @@ static gboolean receive_message(GstBus *bus, GstMessage *message, gpointer data)
   case GST_MESSAGE_ERROR:
     reason = relay_event_describe(message);
     input->bus_watch = 0;
-    lose(input, reason, TRUE);
+    close_lost_source(input, reason, TRUE);
     return G_SOURCE_REMOVE;
   case GST_MESSAGE_EOS:
     input->bus_watch = 0;
-    lose(input, "the stream has ended", FALSE);
+    close_lost_source(input, "the stream has ended", FALSE);
     return G_SOURCE_REMOVE;
   case GST_MESSAGE_LATENCY:
     gst_bin_recalculate_latency(GST_BIN(input->pipeline));
@@ -179,8 +181,8 @@ static gboolean build(RelayInput *input, GError **error)
   return good;
 }
 
-/* An error other than APP_ERROR_FAILED cannot be helped by trying again. */
-static gboolean make(RelayInput *input, GError **error)
+/* Creates the pipeline. An error other than APP_ERROR_FAILED cannot be mended by trying again. */
+static gboolean make_pipeline(RelayInput *input, GError **error)
 {
   GstClock *clock;
   GstBus *bus;
@@ -201,7 +203,7 @@ static gboolean make(RelayInput *input, GError **error)
   return TRUE;
 }
 
-/* What fails here is on the bus. */
+/* Failures are reported on the bus. */
 static void play(RelayInput *input)
 {
   gst_element_set_state(input->pipeline, GST_STATE_PLAYING);
@@ -211,13 +213,13 @@ static void make_or_wait(RelayInput *input)
 {
   g_autoptr(GError) error = NULL;
 
-  if (make(input, &error))
+  if (make_pipeline(input, &error))
     play(input);
   else
-    lose(input, error->message, TRUE);
+    close_lost_source(input, error->message, TRUE);
 }
 
-/* Looks after what has no message: the first frame, and silence. */
+/* Checks, every WATCH_MS, for what has no bus message: the first frame, and silence. */
 static gboolean watch(gpointer data)
 {
   RelayInput *input = data;
@@ -231,7 +233,7 @@ static gboolean watch(gpointer data)
     g_autofree gchar *reason =
         g_strdup_printf("no frame for %g s", timeout / (gdouble)G_USEC_PER_SEC);
 
-    lose(input, reason, TRUE);
+    close_lost_source(input, reason, TRUE);
     return input->watch != 0;
   }
   return G_SOURCE_CONTINUE;
@@ -243,7 +245,7 @@ RelayInput *relay_input_new(const RelayInputSetup *setup, GError **error)
   g_autoptr(GError) problem = NULL;
 
   input->setup = *setup;
-  if (make(input, &problem) || g_error_matches(problem, APP_ERROR, APP_ERROR_FAILED))
+  if (make_pipeline(input, &problem) || g_error_matches(problem, APP_ERROR, APP_ERROR_FAILED))
     return input;
   g_propagate_error(error, g_steal_pointer(&problem));
   relay_input_free(input);

@@ -2,7 +2,7 @@
  *
  * cudafilters-relay: receives live video, filters the newest frame, and sends it on.
  *
- *   input:  source ... decoder ! appsink     made anew whenever the source fails
+ *   input:  source ... decoder ! appsink     replaced whenever the source fails
  *             -> slot (the newest frame)
  *   stage:  appsrc ! filter ! encoder ... sink     stays up; its errors end the program
  */
@@ -19,13 +19,13 @@
 #include "input.h"
 #include "stage.h"
 
-/* With --drop none: frames that wait before the source is held back. */
-#define MOST_WAITING 60
+/* With --drop none: limit on waiting frames, before the source is held back. */
+#define MAX_WAITING 60
 
-/* What is under way when the program is to end gets this long. */
+/* Time to send the frames in flight at the end. */
 #define DRAIN_SECONDS 5
 
-/* How long elements may take to stop. */
+/* Time for elements to stop. */
 #define CLEAN_UP_SECONDS 5
 
 typedef struct {
@@ -39,7 +39,7 @@ typedef struct {
   RelayCommands *commands;
   GMainLoop *loop;
   guint report, drain;
-  gchar *reason; /* why it ends */
+  gchar *reason; /* why the program ends */
   AppExit code;
 } Relay;
 
@@ -62,7 +62,7 @@ static gboolean give_up_draining(gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* No frame comes any more: those under way are still sent. */
+/* Ends the input, and the program when the frames in flight are sent. */
 static void drain(Relay *relay, const gchar *reason, AppExit code)
 {
   if (relay->drain)
@@ -139,7 +139,7 @@ static gboolean start(Relay *relay, GError **error)
   if (!make_stage(relay, error) || !make_input(relay, error))
     return FALSE;
   relay_event_started(&relay->options, &relay->hardware);
-  /* What fails in the stage is on its bus, and ends the loop. */
+  /* A failure of the stage is reported on its bus, and ends the loop. */
   if (!relay_stage_start(relay->stage))
     return TRUE;
   relay_input_start(relay->input);
@@ -165,7 +165,7 @@ static void exit_anyway(int number)
   _exit(exit_code);
 }
 
-/* An element that does not stop, because a network or a driver hangs, does not keep the program. */
+/* Exits even if an element does not stop because a network or a driver hangs. */
 static void limit_clean_up(const Relay *relay)
 {
   exit_code = relay->code;
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 
   setlocale(LC_ALL, "");
   setlocale(LC_NUMERIC, "C");
-  /* Who reads what is said may go: the video goes on. */
+  /* The video goes on without a reader of the output. */
   signal(SIGPIPE, SIG_IGN);
   g_set_prgname("cudafilters-relay");
   result = relay_options_read(&relay.options, argc, argv, &error);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
   }
   gst_init(NULL, NULL);
   relay.stats = relay_stats_new();
-  relay.slot = relay.options.newest ? relay_slot_new(1, TRUE) : relay_slot_new(MOST_WAITING, FALSE);
+  relay.slot = relay.options.newest ? relay_slot_new(1, TRUE) : relay_slot_new(MAX_WAITING, FALSE);
   relay.contexts = relay_contexts_new();
   relay.loop = g_main_loop_new(NULL, FALSE);
   if (start(&relay, &error)) {

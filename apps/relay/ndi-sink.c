@@ -13,7 +13,7 @@
 typedef struct {
   const RelayNdi *ndi;
   void *instance;
-  GstVideoFrame sending; /* which the runtime reads until the next one is sent; or no buffer */
+  GstVideoFrame sending; /* being read by the runtime until the next send; no buffer: none */
   GstCaps *reference;
 } Sink;
 
@@ -50,8 +50,8 @@ static uint32_t find_fourcc(GstVideoFormat format)
   }
 }
 
-/* Where the planes of a frame with this stride would have to lie: NDI is told where the first
- * begins, and the stride of that. */
+/* Whether the planes follow each other as NDI expects, which is told the address and the stride of
+ * the first plane only. */
 static gboolean is_contiguous(const GstVideoFrame *frame)
 {
   const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0);
@@ -72,7 +72,7 @@ static gboolean is_contiguous(const GstVideoFrame *frame)
   return TRUE;
 }
 
-/* Maps `buffer`, or a copy of it in which the planes follow each other without a gap. */
+/* Maps `buffer`, or a copy with contiguous planes. */
 static gboolean map_contiguous(GstVideoFrame *frame, GstVideoInfo *info, GstBuffer *buffer)
 {
   const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
@@ -149,12 +149,12 @@ static GstFlowReturn take_frame(GstAppSink *element, gpointer data)
   if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
       !map_contiguous(&frame, &info, gst_sample_get_buffer(sample))) {
     gst_sample_unref(sample);
-    GST_ELEMENT_ERROR(element, RESOURCE, WRITE, ("A frame cannot be read for NDI."), (NULL));
+    GST_ELEMENT_ERROR(element, RESOURCE, WRITE, ("A frame could not be mapped for NDI."), (NULL));
     return GST_FLOW_ERROR;
   }
   gst_sample_unref(sample);
   send_frame(sink, &frame, timecode);
-  /* The runtime is done with the frame before. */
+  /* The runtime has finished with the previous frame. */
   if (sink->sending.buffer)
     gst_video_frame_unmap(&sink->sending);
   sink->sending = frame;
@@ -176,11 +176,11 @@ static GstElement *make_own(const RelayUri *uri, GError **error)
   instance = ndi->send_create(&settings);
   if (!instance) {
     gst_object_unref(gst_object_ref_sink(element));
-    g_set_error(
-        error, APP_ERROR, APP_ERROR_FAILED,
-        "The NDI runtime makes no sender \"%s\". Another program on this machine may have the "
-        "name.",
-        uri->place);
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "The NDI runtime could not create the sender \"%s\". Another program on this "
+                "machine may have the "
+                "name.",
+                uri->place);
     return NULL;
   }
   sink = g_new0(Sink, 1);

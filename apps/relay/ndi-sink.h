@@ -12,6 +12,6 @@
 #define RELAY_NDI_SINK_FORMATS "{ UYVY, BGRA, BGRx, RGBA, RGBx, NV12, I420, YV12 }"
 
 /* A sink (floating) that sends frames under the name of `uri`: GStreamer's own where it is
- * installed, else an appsink that feeds the NDI runtime. A timecode that ndi: received goes on with
- * its frame. */
+ * installed, else an appsink that feeds the NDI runtime. A timecode from an ndi: source is sent
+ * with its frame. */
 GstElement *relay_ndi_sink_new(const RelayUri *uri, GError **error);

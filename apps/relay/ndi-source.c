@@ -8,10 +8,10 @@
 #include "apps/common/error.h"
 #include "ndi.h"
 
-/* How long a wait for a frame may keep the pipeline from stopping. */
+/* Limit on a wait for a frame, and so on the time to stop. */
 #define WAIT_MS 50
 
-/* A receiver lives as long as the source, and any frame of it that is still somewhere. */
+/* A receiver, with a reference by the source and by each of its frames that is still in use. */
 typedef struct {
   gatomicrefcount references;
   const RelayNdi *ndi;
@@ -96,7 +96,7 @@ static gboolean describe(GstVideoInfo *info, const RelayNdiVideo *video)
   return TRUE;
 }
 
-/* The frame's memory stays the runtime's until the buffer is freed. */
+/* A buffer on the runtime's memory, which is given back when the buffer is freed. */
 static GstBuffer *wrap(Source *source, const RelayNdiVideo *video, const GstVideoInfo *info)
 {
   const gsize size = (gsize)video->stride * video->height;
@@ -124,7 +124,7 @@ static void push(GstAppSrc *element, Source *source, const RelayNdiVideo *video)
   if (!describe(&info, video)) {
     source->receiver->ndi->recv_free_video_v2(source->receiver->instance, video);
     GST_ELEMENT_ERROR(element, STREAM, FORMAT,
-                      ("The NDI source sends a form of video that is not known here."),
+                      ("The NDI source sends a video format that is not supported."),
                       ("FourCC %#x", video->fourcc));
     return;
   }
@@ -139,8 +139,7 @@ static void push(GstAppSrc *element, Source *source, const RelayNdiVideo *video)
   gst_app_src_push_buffer(element, buffer);
 }
 
-/* Called when the element needs a frame, by the thread that will send it; the pad is flushing when
- * that thread shall end. */
+/* The appsrc's need-data, in its streaming thread. Ends when the pad is flushing. */
 static void receive(GstAppSrc *element, guint unused, gpointer data)
 {
   Source *source = data;
@@ -178,7 +177,7 @@ static Receiver *make_receiver(const RelayNdi *ndi, const RelayUri *uri, GError 
   Receiver *receiver;
 
   if (!instance) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The NDI runtime makes no receiver.");
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The NDI runtime could not create a receiver.");
     return NULL;
   }
   receiver = g_new0(Receiver, 1);

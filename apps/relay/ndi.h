@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The NDI runtime, loaded where somebody has installed it. Nothing of it is part of this program;
- * what is declared here are the few structures of its documented C interface that are needed.
+ * The NDI runtime, loaded if it is installed. It is not part of this program, which declares the
+ * few structures that it needs of the runtime's documented C interface.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #define RELAY_NDI_FOURCC(a, b, c, d)                                                               \
   ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-/* What a call for a frame returned. */
+/* Results of recv_capture_v3. */
 enum {
   RELAY_NDI_FRAME_VIDEO = 1,
   RELAY_NDI_FRAME_ERROR = 4,
 };
 
-/* In what form a receiver wants frames; those with alpha are BGRA and RGBA. */
+/* Formats that a receiver asks for: without alpha and with alpha. */
 enum {
   RELAY_NDI_COLOR_UYVY_BGRA = 1,
   RELAY_NDI_COLOR_RGBX_RGBA = 2,
@@ -27,7 +27,7 @@ enum {
 #define RELAY_NDI_BANDWIDTH_HIGHEST 100
 #define RELAY_NDI_PROGRESSIVE       1
 
-/* As a timecode to send: the runtime makes one. As one received: there is none. */
+/* As a timecode to send: let the runtime make one. As a received one: none. */
 #define RELAY_NDI_NO_TIMECODE INT64_MAX
 
 typedef struct {
@@ -62,7 +62,7 @@ typedef struct {
   bool clock_video, clock_audio;
 } RelayNdiSenderSettings;
 
-/* The functions, under the names that they have without NDIlib_. */
+/* The functions; their names have the prefix NDIlib_ in the library. */
 typedef struct {
   bool (*initialize)(void);
   const char *(*version)(void);

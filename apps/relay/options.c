@@ -19,18 +19,18 @@
   "                  none: all are filtered, and the delay grows with a slow filter\n"             \
   "  --repeat        send the last frame again while the filter is at the next one\n"              \
   "  --once          end when the source ends or fails, instead of waiting for it\n"               \
-  "  --timeout S     make a source anew that has been silent for S seconds (3)\n"                  \
-  "  --latency MS    let packets from the network be that late (40)\n"                             \
+  "  --timeout S     reconnect to a source that has sent nothing for S seconds (3)\n"              \
+  "  --latency MS    how late packets from the network may be (40)\n"                              \
   "  --bitrate KBIT  of H.264 outputs, in kbit/s (6000)\n"                                         \
   "  --gpu WHICH     auto: decode and encode on the GPU where that works; or off\n"                \
-  "  --stats S       a line of statistics every S seconds (1); 0 for none\n"                       \
-  "  --json          events and statistics as JSON, a line each, on stdout\n"                      \
+  "  --stats S       print statistics every S seconds (1); 0 for none\n"                           \
+  "  --json          events and statistics as JSON objects, one a line, on stdout\n"               \
   "  --help, --version\n"                                                                          \
   "\n"                                                                                             \
   "Lines on standard input set properties of the filter: \"alpha 0.5\". Ctrl-C ends.\n"            \
-  "Exit codes: 0 done or stopped, 1 failed, 2 wrong arguments, 3 something missing.\n"
+  "Exit codes: 0 done or stopped, 1 failed, 2 wrong arguments, 3 not installed.\n"
 
-/* What GOption fills in. */
+/* The options as GOption parses them. */
 typedef struct {
   gchar *from, *to, *filter, *drop, *gpu;
   gboolean repeat, once, json, help, version;
@@ -68,7 +68,7 @@ static gboolean parse_words(Raw *raw, int argc, char **argv, GError **error)
   }
   if (words[0] && words[1]) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\" belongs to no option. Addresses come behind --from and --to, and a filter "
+                "\"%s\" is not an option. Addresses follow --from and --to, and a filter "
                 "of several words needs quotes.",
                 words[1]);
     return FALSE;
@@ -76,7 +76,7 @@ static gboolean parse_words(Raw *raw, int argc, char **argv, GError **error)
   return TRUE;
 }
 
-/* Whether `given` (NULL: the first) is one of the two. */
+/* Parses `given`, one of two words; NULL means the first. */
 static gboolean choose(const gchar *option, const gchar *given, const gchar *first,
                        const gchar *second, gboolean *is_first, GError **error)
 {
@@ -98,7 +98,7 @@ static gboolean check_number(const gchar *option, gdouble value, gdouble least, 
   return FALSE;
 }
 
-/* A file would be emptied before it is read. */
+/* Refuses to write the file that is read: it would be truncated first. */
 static gboolean check_files(const RelayUri *from, const RelayUri *to, GError **error)
 {
   GStatBuf in, out;
@@ -106,7 +106,8 @@ static gboolean check_files(const RelayUri *from, const RelayUri *to, GError **e
   if (from->scheme != RELAY_FILE || to->scheme != RELAY_FILE || g_stat(from->place, &in) != 0 ||
       g_stat(to->place, &out) != 0 || in.st_ino != out.st_ino || in.st_dev != out.st_dev)
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.", to->place);
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "--to \"%s\" is the file that --from reads: choose another.", to->place);
   return FALSE;
 }
 
@@ -114,7 +115,7 @@ static gboolean take_over(RelayOptions *options, Raw *raw, GError **error)
 {
   if (!raw->from || !raw->to) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--%s is missing: where the video %s. --help shows an example.",
+                "--%s is missing, which says where the video %s. --help shows an example.",
                 raw->from ? "to" : "from", raw->from ? "goes" : "comes from");
     return FALSE;
   }

@@ -9,11 +9,11 @@
 
 typedef struct {
   GstElement *bin;  /* floating, with a pad "sink" for raw video */
-  GstPad *measure;  /* where a frame, encoded if need be, is handed to what sends it; a reference */
-  gboolean in_cuda; /* it wants frames in CUDA memory */
+  GstPad *measure;  /* where raw or encoded frames reach the sending element; a reference */
+  gboolean in_cuda; /* takes frames in CUDA memory */
 } RelayOutput;
 
-/* Makes them. `cuda` says that frames may come in CUDA memory. Errors: APP_ERROR_MISSING,
+/* Creates the elements. With `cuda` frames may come in CUDA memory. Errors: APP_ERROR_MISSING,
  * APP_ERROR_USAGE. */
 gboolean relay_output_build(RelayOutput *output, const RelayOptions *options,
                             const RelayHardware *hardware, gboolean cuda, GError **error);

@@ -7,8 +7,8 @@
 #include "source.h"
 #include "times.h"
 
-/* A source whose times are further from the clock than this is taken to tell none. */
-#define PLAUSIBLE (5 * GST_SECOND)
+/* Timestamps further from the clock than this are not used. */
+#define MAX_CLOCK_DIFFERENCE (5 * GST_SECOND)
 
 struct _RelayReception {
   RelayReceptionSetup setup;
@@ -17,8 +17,8 @@ struct _RelayReception {
   GMutex lock;
   gint64 last_time; /* with `lock` */
   gboolean closed;  /* with `lock` */
-  /* Of the streaming thread: */
-  GstClockTimeDiff shift; /* from the pipeline's running time to the output's, besides base times */
+  /* Streaming thread: */
+  GstClockTimeDiff shift; /* from the pipeline's running time to the output's, without base times */
   GstCaps *caps;
 };
 
@@ -32,15 +32,14 @@ static void free_reception(gpointer data)
   g_free(reception);
 }
 
-/* The running time of a frame in its own pipeline; GST_CLOCK_TIME_NONE where it has none. */
+/* The running time of a frame in its own pipeline, or GST_CLOCK_TIME_NONE. */
 static GstClockTime own_time(GstSample *sample)
 {
   return gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME,
                                      GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
 }
 
-/* A time for the frame that the output understands: its own as far as that is plausible, else
- * now. */
+/* The frame's PTS in the output's pipeline: its own time if that is plausible, else now. */
 static GstClockTime output_pts(RelayReception *reception, GstClockTime own, GstClockTime now)
 {
   const GstClockTimeDiff bases = GST_CLOCK_DIFF(gst_element_get_base_time(reception->setup.output),
@@ -51,13 +50,13 @@ static GstClockTime output_pts(RelayReception *reception, GstClockTime own, GstC
     return now;
   shifted = (GstClockTimeDiff)own + bases + reception->shift;
   off = GST_CLOCK_DIFF(now, shifted);
-  if (ABS(off) <= (GstClockTimeDiff)PLAUSIBLE)
+  if (ABS(off) <= (GstClockTimeDiff)MAX_CLOCK_DIFFERENCE)
     return MAX(shifted, 0);
   reception->shift -= off;
   return now;
 }
 
-/* When the frame was captured, or came: never in the future. */
+/* When the frame was captured, or arrived; at most now. */
 static GstClockTime capture_time(RelayReception *reception, GstClockTime own, GstClockTime pts,
                                  GstClockTime now)
 {
@@ -84,8 +83,8 @@ static void note_format(RelayReception *reception, GstCaps *caps)
     relay_stats_format(reception->setup.stats, &info);
 }
 
-/* A sample of the same frame at another time. Takes `sample`: without it nobody else holds the
- * frame, which is not copied then. */
+/* A sample of the same frame with another PTS. `sample` is transfer full, so that the buffer
+ * usually has one owner and its metadata need not be copied. */
 static GstSample *retime(GstSample *sample, GstClockTime pts)
 {
   GstBuffer *buffer = gst_buffer_ref(gst_sample_get_buffer(sample));
@@ -102,7 +101,7 @@ static GstSample *retime(GstSample *sample, GstClockTime pts)
   return retimed;
 }
 
-/* FALSE if nobody wants the frame any more. */
+/* Records the time of a frame. FALSE if the reception is closed. */
 static gboolean note_time(RelayReception *reception)
 {
   gboolean open;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The end of a source's pipeline: puts its frames into the slot, with times that the output
- * understands.
+ * The end of a source's pipeline: puts its frames into the slot, with timestamps for the output's
+ * pipeline.
  */
 #pragma once
 
@@ -12,25 +12,26 @@
 
 typedef struct _RelayReception RelayReception;
 
-/* What a reception works with; all of it outlives the pipeline. */
+/* The environment of a reception; all of it outlives the pipeline. */
 typedef struct {
   const RelayUri *from;
   RelayStats *stats;
   RelaySlot *slot;
-  GstElement *output; /* the pipeline in whose running time frames go on */
+  GstElement *output; /* the pipeline whose running time frames get */
   const gchar *caps;  /* of frames that are wanted */
 } RelayReceptionSetup;
 
 /* Adds an appsink to `pipeline`, which owns the reception from then on. */
 RelayReception *relay_reception_new(const RelayReceptionSetup *setup, GstElement *pipeline);
 
-/* Where the video has to be linked to; a reference. */
+/* The pad to link the video to; a reference. */
 GstPad *relay_reception_get_pad(RelayReception *reception);
-/* Where sources that tell no time may note when frames came; lives as long as the pipeline. */
+/* For arrival times, with sources that have relay_source_tells_no_time(); lives as long as the
+ * pipeline. */
 RelayArrivals *relay_reception_get_arrivals(RelayReception *reception);
 
 /* When the last frame came, in monotonic us; 0: none has come. */
 gint64 relay_reception_last_time(RelayReception *reception);
 
-/* From now on frames are thrown away; before the pipeline is stopped. */
+/* From now on drops all frames. Call before the pipeline is stopped. */
 void relay_reception_close(RelayReception *reception);

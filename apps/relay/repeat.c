@@ -7,15 +7,15 @@
 #include "slot.h"
 #include "times.h"
 
-/* Where caps tell no rate. */
+/* For caps without a frame rate, in us. */
 #define DEFAULT_PERIOD (G_USEC_PER_SEC / 30)
 
 struct _RelayRepeat {
   RelayRepeatSetup setup;
   RelaySlot *slot; /* from the filter to the output */
-  /* Of the output's thread: */
-  GstSample *last; /* the frame that is sent again */
-  gint64 due;      /* when, in monotonic us */
+  /* Output's thread: */
+  GstSample *last; /* the frame to repeat */
+  gint64 due;      /* when to repeat it, in monotonic us */
   gint64 period;   /* in us */
   GstClockTime last_pts;
 };
@@ -47,8 +47,8 @@ static gint64 find_period(GstSample *sample)
   return gst_util_uint64_scale(G_USEC_PER_SEC, denominator, numerator);
 }
 
-/* Sends `repeat->last` at the time that it is now: a repeated frame may already have been sent for
- * a time at which a new one was still being filtered. */
+/* Sends `repeat->last` with the current time as PTS: a repeated frame may have been sent with a
+ * later PTS than that of a new frame, which took long to filter. */
 static void push(RelayRepeat *repeat, GstAppSrc *source, gboolean fresh)
 {
   GstBuffer *original = gst_sample_get_buffer(repeat->last);
@@ -64,7 +64,7 @@ static void push(RelayRepeat *repeat, GstAppSrc *source, gboolean fresh)
   gst_buffer_unref(buffer);
 }
 
-/* Called when the output needs a frame, by its thread. */
+/* The appsrc's need-data, in the output's streaming thread. */
 static void feed(GstAppSrc *source, guint unused, gpointer data)
 {
   RelayRepeat *repeat = data;
@@ -82,7 +82,7 @@ static void feed(GstAppSrc *source, guint unused, gpointer data)
     g_clear_pointer(&repeat->last, gst_sample_unref);
     repeat->last = sample;
     repeat->period = find_period(sample);
-    /* A frame that is only a little late is not overtaken. */
+    /* A frame that is up to half a period late is waited for. */
     repeat->due = g_get_monotonic_time() + repeat->period * 3 / 2;
     push(repeat, source, TRUE);
     return;

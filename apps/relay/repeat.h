@@ -16,12 +16,12 @@ typedef struct {
   GstElement *pipeline; /* for its clock */
 } RelayRepeatSetup;
 
-/* Gives the two elements (floating) to put in the pipeline: `sink` ends the filter's chain, and
- * `source` begins the output's. NULL with APP_ERROR_MISSING. */
+/* Creates two elements (floating) for the pipeline: `sink` ends the chain of the filter, `source`
+ * begins that of the output. NULL with APP_ERROR_MISSING. */
 RelayRepeat *relay_repeat_new(const RelayRepeatSetup *setup, GstElement **sink, GstElement **source,
                               GError **error);
 
-/* Lets go of the threads of both elements; before the pipeline is stopped. */
+/* Wakes the threads of both elements. Call before the pipeline is stopped. */
 void relay_repeat_stop(RelayRepeat *repeat);
-/* After the pipeline has gone. */
+/* Call after the pipeline is freed. */
 void relay_repeat_free(RelayRepeat *repeat);

@@ -5,19 +5,19 @@ struct _RelaySlot {
   GMutex lock;
   GCond changed;
   GQueue samples; /* the oldest first */
-  guint most;
+  guint capacity;
   gboolean drop;
   gboolean ended;
 };
 
-RelaySlot *relay_slot_new(guint most, gboolean drop)
+RelaySlot *relay_slot_new(guint capacity, gboolean drop)
 {
   RelaySlot *slot = g_new0(RelaySlot, 1);
 
   g_mutex_init(&slot->lock);
   g_cond_init(&slot->changed);
   g_queue_init(&slot->samples);
-  slot->most = most;
+  slot->capacity = capacity;
   slot->drop = drop;
   return slot;
 }
@@ -40,13 +40,13 @@ guint relay_slot_put(RelaySlot *slot, GstSample *sample)
   guint dropped = 0;
 
   g_mutex_lock(&slot->lock);
-  while (!slot->ended && !slot->drop && slot->samples.length >= slot->most)
+  while (!slot->ended && !slot->drop && slot->samples.length >= slot->capacity)
     g_cond_wait(&slot->changed, &slot->lock);
   if (slot->ended) {
     gst_sample_unref(sample);
     dropped = 1;
   } else {
-    for (; slot->samples.length >= slot->most; dropped++)
+    for (; slot->samples.length >= slot->capacity; dropped++)
       gst_sample_unref(g_queue_pop_head(&slot->samples));
     g_queue_push_tail(&slot->samples, sample);
     g_cond_broadcast(&slot->changed);

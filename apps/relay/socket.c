@@ -10,8 +10,8 @@
 
 #include "apps/common/error.h"
 
-/* To ask for datagrams from a socket of streams is an error of its own kind where somebody listens,
- * and makes no connection, which shmsink would take for a reader that went away. */
+/* Connects with a datagram socket: with a stream socket listening there that fails with EPROTOTYPE,
+ * and makes no connection, which shmsink would take for a reader that left. */
 gboolean relay_socket_is_alive(const gchar *path)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -34,7 +34,7 @@ gboolean relay_socket_clear(const gchar *path, GError **error)
     return TRUE;
   if (!S_ISSOCK(status.st_mode))
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
-                "\"%s\" is there already, and is no socket of a shared memory.", path);
+                "\"%s\" exists, and is not a socket of shmsink: choose another path.", path);
   else if (relay_socket_is_alive(path))
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Another program writes to \"%s\" already.",
                 path);

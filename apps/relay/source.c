@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "source.h"
 
+#include <arpa/inet.h>
 #include <gst/video/video.h>
 
 #include "apps/common/elements.h"
@@ -20,7 +21,7 @@ gboolean relay_source_tells_no_time(const RelayUri *uri)
   return uri->scheme == RELAY_SRT || g_strcmp0(relay_uri_get(uri, "encoding"), "MP2T") == 0;
 }
 
-/* Makes an element in `pipeline`; the pipeline owns it. */
+/* Adds an element to `pipeline`, which owns it. */
 static GstElement *add(GstBin *pipeline, const gchar *factory, const gchar *purpose, GError **error)
 {
   GstElement *element = app_element_make(factory, NULL, purpose, error);
@@ -36,7 +37,8 @@ static gboolean link_to_video(GstElement *element, GstPad *video, GError **error
 
   if (gst_pad_link(pad, video) == GST_PAD_LINK_OK)
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s gives no video.", GST_OBJECT_NAME(element));
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s has no video output.",
+              GST_OBJECT_NAME(element));
   return FALSE;
 }
 
@@ -64,7 +66,7 @@ static gboolean build_srt(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
   g_object_set(source, "uri", uri->text, NULL);
   if (!relay_uri_get(uri, "latency"))
     g_object_set(source, "latency", (gint)latency, NULL);
-  /* The end of a connection is the end of its stream: the whole source is made anew then. */
+  /* The end of a connection ends the stream: input.c replaces the whole source then. */
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(source), "auto-reconnect"))
     g_object_set(source, "auto-reconnect", FALSE, NULL);
   return relay_decode_add(pipeline, source, video, arrivals, error) != NULL;
@@ -83,6 +85,15 @@ static GstCaps *rtp_caps(const RelayUri *uri)
                              relay_uri_get_integer(uri, "payload", payload), NULL);
 }
 
+static gboolean is_group(const gchar *host)
+{
+  struct in_addr four;
+  struct in6_addr six;
+
+  return (inet_pton(AF_INET, host, &four) == 1 && IN_MULTICAST(ntohl(four.s_addr))) ||
+         (inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_MULTICAST(&six));
+}
+
 static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
                           RelayArrivals *arrivals, GError **error)
 {
@@ -92,6 +103,8 @@ static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
 
   if (!jitter)
     return FALSE;
+  /* Of two that receive at one address, one would get nothing; of a group both get all. */
+  g_object_set(source, "reuse", is_group(uri->host), NULL);
   g_object_set(source, "address", *uri->host ? uri->host : "0.0.0.0", "port", (gint)uri->port,
                "caps", caps, "buffer-size", 4 << 20, NULL);
   g_object_set(jitter, "latency", latency, NULL);
@@ -130,7 +143,7 @@ static gboolean build_rtsp(GstBin *pipeline, GstPad *video, const RelayUri *uri,
   return TRUE;
 }
 
-/* Caps of raw video with what the options of `uri` say. */
+/* Caps of `media` with format, size and rate from the options of `uri`. */
 static GstCaps *picture_caps(const RelayUri *uri, const gchar *media)
 {
   GstCaps *caps = gst_caps_new_empty_simple(media);
@@ -154,14 +167,14 @@ static gboolean check_picture(const RelayUri *uri, GError **error)
 
   if (!format || !relay_uri_get(uri, "width") || !relay_uri_get(uri, "height")) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\": shared memory does not say what is in it; write "
+                "\"%s\": shared memory does not tell its format, so the address must: write "
                 "shm:PATH?format=NV12&width=640&height=480.",
                 uri->text);
     return FALSE;
   }
   if (gst_video_format_from_string(format) == GST_VIDEO_FORMAT_UNKNOWN) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\": \"%s\" is no format of video. GStreamer has NV12, I420, RGBA, UYVY and "
+                "\"%s\": \"%s\" is not a video format. GStreamer has NV12, I420, RGBA, UYVY and "
                 "others.",
                 uri->text, format);
     return FALSE;
@@ -169,7 +182,7 @@ static gboolean check_picture(const RelayUri *uri, GError **error)
   return TRUE;
 }
 
-/* A frame of another size than its caps say would be read beyond its end. */
+/* Refuses frames that are smaller or larger than their caps need. */
 static GstPadProbeReturn check_size(GstPad *pad, GstPadProbeInfo *info, gpointer expected)
 {
   const gsize size = gst_buffer_get_size(GST_PAD_PROBE_INFO_BUFFER(info));
@@ -193,9 +206,9 @@ static gboolean build_shm(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
 
   if (!check_picture(uri, error))
     return FALSE;
-  /* shmsrc of GStreamer 1.22 complains of itself (CRITICAL) where it cannot connect. */
+  /* shmsrc of GStreamer 1.22 logs a critical if it cannot connect. */
   if (!relay_socket_is_alive(uri->place)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "nobody writes to \"%s\"", uri->place);
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "no program writes to \"%s\"", uri->place);
     return FALSE;
   }
   source = add(pipeline, "shmsrc", "for shm:", error);

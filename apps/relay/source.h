@@ -9,16 +9,16 @@
 #include "arrivals.h"
 #include "uri.h"
 
-/* Puts into `pipeline` what receives and decodes `uri`, and links its video, now or when it turns
- * out to have one, to the pad `video`. Streams that are not video stay undecoded. What fails while
- * it runs is an error on the pipeline's bus. `latency` (ms) is how late packets may be. `arrivals`
- * gets to know encoded frames of sources that have relay_source_tells_no_time(). */
+/* Adds the elements to `pipeline` that receive and decode `uri`, and links its video to the pad
+ * `video`, now or when its pad appears. Other streams are not decoded. Later failures are errors on
+ * the bus. `latency` is how late packets may be, in ms. `arrivals` watches encoded frames of
+ * sources that have relay_source_tells_no_time(). */
 gboolean relay_source_build(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
                             RelayArrivals *arrivals, GError **error);
 
-/* TRUE if frames have times that say nothing of when they were captured, or came: those of a
- * transport stream are ahead by as much as its multiplexer pleased. */
+/* TRUE if timestamps do not tell when a frame was captured or arrived: those of an MPEG transport
+ * stream are ahead by an offset that its multiplexer chose. */
 gboolean relay_source_tells_no_time(const RelayUri *uri);
 
-/* TRUE if the source gives frames as fast as they are taken, so that somebody has to pace it. */
+/* TRUE if the source gives frames as fast as they are taken, and so has to be paced. */
 gboolean relay_source_is_file(const RelayUri *uri);

@@ -15,15 +15,15 @@
 struct _RelayStage {
   RelayStageSetup setup;
   GstElement *pipeline;
-  GstElement *filter;  /* not a reference, as all elements here: the pipeline's */
+  GstElement *filter;  /* owned by the pipeline, as are all elements here */
   RelayRepeat *repeat; /* NULL without --repeat */
   guint bus_watch;
-  gboolean takes_cuda, gives_cuda; /* the filter does */
-  GstClockTime next_pts;           /* the least that the next frame may have */
+  gboolean takes_cuda, gives_cuda; /* the filter does, in CUDA memory */
+  GstClockTime next_pts;           /* lower bound for the PTS of the next frame */
   gint in_cuda;                    /* frames in the filter are in CUDA memory; atomic */
 };
 
-/* Times must grow, also from one source to the next. Takes `sample`. */
+/* Makes PTS increase, also from one source to the next. `sample` is transfer full. */
 static GstSample *keep_order(RelayStage *stage, GstSample *sample)
 {
   const GstClockTime pts = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
@@ -43,7 +43,7 @@ static GstSample *keep_order(RelayStage *stage, GstSample *sample)
   return later;
 }
 
-/* Called when the appsrc needs a frame, by the thread that filters it. */
+/* The appsrc's need-data, in the thread that filters. */
 static void feed(GstAppSrc *source, guint unused, gpointer data)
 {
   RelayStage *stage = data;
@@ -117,7 +117,7 @@ static gboolean append(RelayStage *stage, GstElement **last, GstElement *element
   gst_bin_add(GST_BIN(stage->pipeline), element);
   if (*last && !gst_element_link(*last, element)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "What leaves %s is not what %s takes: the filter must take and give raw video.",
+                "%s and %s have no format in common: the filter must take and give raw video.",
                 GST_OBJECT_NAME(*last), GST_OBJECT_NAME(element));
     return FALSE;
   }
@@ -143,8 +143,8 @@ static gboolean count_element(GstElement *element, gpointer count)
   return FALSE;
 }
 
-/* On its way to an encoder of the GPU, or through several elements, a frame crosses the bus once.
- */
+/* Whether to upload frames before the filter, so that they cross the bus once: if a GPU encoder
+ * follows, or the filter has several elements. */
 static gboolean wants_upload(const RelayStage *stage, const RelayOutput *output)
 {
   guint elements = 0;
@@ -166,7 +166,7 @@ static gboolean append_repeat(RelayStage *stage, GstElement **last, GError **err
   return append(stage, last, source, error);
 }
 
-/* A queue of one lets the filter work on a frame while the one before is encoded. */
+/* A queue for one frame lets the filter work while the previous frame is encoded. */
 static GstElement *make_queue(GError **error)
 {
   GstElement *queue = app_element_make("queue", NULL, NULL, error);
@@ -186,8 +186,8 @@ static gboolean has_cuda(GstElement *element, const gchar *name)
   return has;
 }
 
-/* Frames in CUDA memory are filtered there whatever `backend` says, so that they must not get there
- * where the user wants the CPU. */
+/* Whether the user wants this element on the CPU: frames must then not come in CUDA memory, where
+ * they are always filtered by CUDA. */
 static gboolean is_for_cpu(GstElement *element, gpointer unused)
 {
   g_autofree gchar *backend = app_property_get(element, "backend");
@@ -249,7 +249,7 @@ static gboolean make(RelayStage *stage, GError **error)
   return good;
 }
 
-/* Whose error it was, for the user. */
+/* The text of an error, with the part of the pipeline that it came from. */
 static gchar *describe_error(const RelayStage *stage, GstMessage *message)
 {
   g_autofree gchar *text = relay_event_describe(message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The pipeline that stays up whatever becomes of the source: takes frames from a slot, filters them
- * and sends them.
+ * The pipeline that takes frames from a slot, filters and sends them. It keeps running when the
+ * source is lost.
  */
 #pragma once
 
@@ -13,35 +13,35 @@
 
 typedef struct _RelayStage RelayStage;
 
-/* What a stage works with; all of it outlives the stage. */
+/* The environment of a stage; all of it outlives the stage. */
 typedef struct {
   const RelayOptions *options;
   const RelayHardware *hardware;
   RelayStats *stats;
   RelaySlot *slot; /* where frames come from */
   RelayContexts *contexts;
-  /* It has ended: all is sent (`reason` NULL), or it failed. Called once, from the main loop. */
+  /* The stage has ended: all frames are sent (`reason` NULL), or it failed. Called once, from the
+   * main loop. */
   void (*ended)(const gchar *reason, gpointer data);
   gpointer data;
 } RelayStageSetup;
 
-/* Makes the pipeline; errors of the filter and of the output's address are found here. */
+/* Creates the pipeline; errors of the filter and of the output's address are found here. */
 RelayStage *relay_stage_new(const RelayStageSetup *setup, GError **error);
 
-/* Starts it. FALSE: what failed is told by `ended`. */
+/* Starts the pipeline. FALSE: it failed, and `ended` tells why. */
 gboolean relay_stage_start(RelayStage *stage);
 
-/* Stops and frees it; ends the slot. */
+/* Stops and frees the stage; ends the slot. */
 void relay_stage_free(RelayStage *stage);
 
 GstElement *relay_stage_pipeline(RelayStage *stage);
-/* The filter that the user asked for. */
+/* The bin of --filter. */
 GstElement *relay_stage_filter(RelayStage *stage);
-/* Caps of the frames that it takes. Static. */
+/* Caps of the frames that the stage takes. Static. */
 const gchar *relay_stage_caps(const RelayStage *stage);
-/* The time that the filter's elements say they took for the last frame, where they alone know it:
- * for frames in CUDA memory; else GST_CLOCK_TIME_NONE. */
+/* The time of the last frame by the `stats` of the filter's elements, for frames in CUDA memory,
+ * which are filtered asynchronously; else GST_CLOCK_TIME_NONE. */
 GstClockTime relay_stage_gpu_time(RelayStage *stage);
-/* What the elements of the filter run on, such as "cpu"; "-" where they do not say. Caller frees.
- */
+/* The backend of the filter's elements, such as "cpu"; "-" if unknown. Caller frees. */
 gchar *relay_stage_backend(RelayStage *stage);

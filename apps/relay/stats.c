@@ -6,10 +6,10 @@
 #include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
-/* Frames that may be between the filter's entry and the output at once. */
-#define MOST_UNDER_WAY 256
+/* Limit on frames between the filter's input and the output. */
+#define MAX_IN_FLIGHT 256
 
-/* Of the latencies of a whole run. */
+/* Histogram of the latencies of a whole run. */
 #define BIN  (GST_MSECOND / 4)
 #define BINS 40000
 
@@ -20,14 +20,14 @@ typedef struct {
 
 typedef struct {
   guint64 received, dropped, sent;
-  gint64 time; /* when they were so, in us */
+  gint64 time; /* of this count, in us */
 } Counts;
 
 struct _RelayStats {
   GMutex lock;
   Counts now, last, start;
   guint reconnections;
-  Frame frames[MOST_UNDER_WAY]; /* a ring */
+  Frame frames[MAX_IN_FLIGHT]; /* a ring buffer */
   guint next;
   GstClockTime last_sent; /* PTS */
   GArray *latencies;      /* GstClockTime, since the last report */
@@ -47,7 +47,7 @@ RelayStats *relay_stats_new(void)
   stats->latencies = g_array_new(FALSE, FALSE, sizeof(GstClockTime));
   stats->last_sent = GST_CLOCK_TIME_NONE;
   stats->start.time = stats->last.time = g_get_monotonic_time();
-  for (guint i = 0; i < MOST_UNDER_WAY; i++)
+  for (guint i = 0; i < MAX_IN_FLIGHT; i++)
     stats->frames[i].pts = GST_CLOCK_TIME_NONE;
   return stats;
 }
@@ -62,12 +62,12 @@ void relay_stats_free(RelayStats *stats)
 static void add(RelayStats *stats, Frame frame)
 {
   stats->frames[stats->next] = frame;
-  stats->next = (stats->next + 1) % MOST_UNDER_WAY;
+  stats->next = (stats->next + 1) % MAX_IN_FLIGHT;
 }
 
 static Frame *find(RelayStats *stats, GstClockTime pts)
 {
-  for (guint i = 0; i < MOST_UNDER_WAY; i++) {
+  for (guint i = 0; i < MAX_IN_FLIGHT; i++) {
     if (stats->frames[i].pts == pts)
       return &stats->frames[i];
   }
@@ -178,7 +178,7 @@ static gint compare_times(gconstpointer a, gconstpointer b)
   return *left < *right ? -1 : *left > *right;
 }
 
-/* What a report tells. Times in ms, negative where nothing was measured. */
+/* A report. Times in ms, negative if not measured. */
 typedef struct {
   gdouble in_fps, out_fps, filter, p50, p95, worst;
   guint64 dropped, frames_in, frames_out, frames_dropped;
@@ -201,8 +201,8 @@ static void measure_rates(Report *report, const Counts *from, const Counts *to)
   report->dropped = to->dropped - from->dropped;
 }
 
-/* Takes what was gathered since the last report; with the lock held. */
-static Report take_report(RelayStats *stats)
+/* Collects and clears what was measured since the last report; with the lock held. */
+static Report collect_report(RelayStats *stats)
 {
   Report report = {.filter = -1, .p50 = -1, .p95 = -1, .worst = -1};
   GArray *latencies = stats->latencies;
@@ -298,7 +298,7 @@ void relay_stats_report(RelayStats *stats, const gchar *backend, GstClockTime gp
   Report report;
 
   g_mutex_lock(&stats->lock);
-  report = take_report(stats);
+  report = collect_report(stats);
   g_mutex_unlock(&stats->lock);
   if (gpu_time != GST_CLOCK_TIME_NONE)
     report.filter = in_ms(gpu_time);
@@ -326,7 +326,7 @@ void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean fail
   Report report;
 
   g_mutex_lock(&stats->lock);
-  report = take_report(stats);
+  report = collect_report(stats);
   measure_rates(&report, &stats->start, &stats->now);
   report.p50 = quantile(stats, 0.5);
   report.p95 = quantile(stats, 0.95);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is counted and timed, from any thread, and the line about it once a second.
+ * Counts and times frames, from any thread, and reports them.
  */
 #pragma once
 
@@ -12,33 +12,32 @@ typedef struct _RelayStats RelayStats;
 RelayStats *relay_stats_new(void);
 void relay_stats_free(RelayStats *stats);
 
-/* A frame has come from the source, which `captured` it, or got it, then. Its PTS is how the calls
- * below know it again. All times are running times of the output. */
+/* A frame came from the source, which captured or received it at `captured`. The calls below
+ * identify it by its PTS. All times are running times of the output. */
 void relay_stats_received(RelayStats *stats, GstClockTime pts, GstClockTime captured);
-/* So many frames were given up for newer ones. */
+/* `count` frames were dropped for newer ones. */
 void relay_stats_dropped(RelayStats *stats, guint count);
-/* The frame enters the filter. */
+/* A frame enters the filter. */
 void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime now);
-/* It has left the filter. */
+/* A frame has left the filter. */
 void relay_stats_filtered(RelayStats *stats, GstClockTime pts, GstClockTime now);
-/* `pts` goes to the output a second time, or under another PTS: `fresh` if it was not sent before.
- */
+/* Frame `pts` is sent again, or with another PTS, `sent_as`; `fresh`: it was not sent before. */
 void relay_stats_renamed(RelayStats *stats, GstClockTime pts, GstClockTime sent_as, gboolean fresh);
-/* Bytes of frame `pts` are handed to the output; those of one frame count once. */
+/* Data of frame `pts` reached the output; each frame counts once. */
 void relay_stats_sent(RelayStats *stats, GstClockTime pts, GstClockTime now);
-/* The source was lost, and another one is being made. */
+/* A source that was lost delivers frames again. */
 void relay_stats_reconnected(RelayStats *stats);
-/* What the filter gets now. */
+/* Format of the filter's input from now on. */
 void relay_stats_format(RelayStats *stats, const GstVideoInfo *info);
 
 /* Frames received so far. */
 guint64 relay_stats_frames(RelayStats *stats);
 
-/* Reports what happened since the last call: as a status line, or with `json` as an object on
- * stdout. `backend` is what the filter runs on; `gpu_time` the time that its elements say they took
- * for the last frame, or GST_CLOCK_TIME_NONE: what passed between its pads. */
+/* Reports the time since the last call: as a status line, or with `json` as an object on stdout.
+ * `backend` and `gpu_time` are from stage.h; without a gpu_time the filter's time is that from its
+ * sink pad to its source pad. */
 void relay_stats_report(RelayStats *stats, const gchar *backend, GstClockTime gpu_time,
                         gboolean json);
 
-/* Reports the whole run, and why it ended; `failed` if that was an error, which was told. */
+/* Reports the whole run, and why it ended; `failed`: by an error, which was reported already. */
 void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean failed, gboolean json);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test:, GStreamer's moving test picture, which can change its size as it runs.
+ * test:, a moving test picture of videotestsrc, which can change its size.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 #include "uri.h"
 
 /* Adds its elements to `pipeline`, and returns the last of them. Options of `uri`: pattern, format,
- * width, height, fps; frames (then it ends); sizes=WxH,WxH,... in turn, each for `every` frames. */
+ * width, height, fps; frames, after which it ends; sizes=WxH,WxH,..., each for `every` frames. */
 GstElement *relay_test_source_new(GstBin *pipeline, const RelayUri *uri, GError **error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Running times, in which everything here is compared.
+ * Running times, by which frames are compared.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 /* The running time of `pipeline` now; 0 before it plays. */
 GstClockTime relay_now(GstElement *pipeline);
 
-/* The running time of `buffer` on `pad`; its PTS where the pad has no segment of time. */
+/* The running time of `buffer` on `pad`; its PTS if the pad has no time segment. */
 GstClockTime relay_running_time(GstPad *pad, const GstBuffer *buffer);

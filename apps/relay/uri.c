@@ -10,8 +10,8 @@
 typedef struct {
   const gchar *name;
   RelayDirection directions;
-  gint least, most;     /* of a whole number; both 0 for a text */
-  const gchar *choices; /* those of a text, separated by blanks; NULL: any */
+  gint least, most;     /* range of a whole number; both 0 for text */
+  const gchar *choices; /* for text: the values allowed, separated by blanks; NULL: any */
 } Option;
 
 typedef enum {
@@ -113,7 +113,7 @@ static const Scheme *find_scheme(const gchar *text, RelayDirection direction, GE
     return NULL;
   }
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "\"%s\" is no address that --%s takes. One begins with: %s", text,
+              "\"%s\" is not an address for --%s. Allowed are those that begin with: %s", text,
               direction == RELAY_FROM ? "from" : "to", all);
   return NULL;
 }
@@ -154,20 +154,21 @@ static gboolean check_option(const Scheme *scheme, const gchar *name, const gcha
   if (!option) {
     g_autofree gchar *all = list_options(scheme, direction);
 
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s: has no option \"%s\" there%s%s.",
-                scheme->name, name, *all ? "; it has: " : "", all);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s: does not take the option \"%s\" here%s%s.",
+                scheme->name, name, *all ? "; allowed are: " : "", all);
     return FALSE;
   }
   if (option->choices && !is_choice(option->choices, value)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s: takes no %s=%s. Allowed is one of: %s.",
-                scheme->name, name, value, option->choices);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "%s: does not take %s=%s. Allowed is one of: %s.", scheme->name, name, value,
+                option->choices);
     return FALSE;
   }
   if (option->most > 0 &&
       !g_ascii_string_to_signed(value, 10, option->least, option->most, &number, NULL)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s: takes no %s=%s. Allowed is a whole number from %d to %d.", scheme->name, name,
-                value, option->least, option->most);
+                "%s: does not take %s=%s. Allowed is a whole number from %d to %d.", scheme->name,
+                name, value, option->least, option->most);
     return FALSE;
   }
   return TRUE;
@@ -186,7 +187,7 @@ static gboolean read_options(RelayUri *uri, const Scheme *scheme, const gchar *q
       continue;
     if (!equals || !(value = g_uri_unescape_string(equals + 1, NULL))) {
       g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                  "\"%s\" in \"%s\" is no option: they are written ?NAME=VALUE&NAME=VALUE.", *pair,
+                  "\"%s\" in \"%s\" is not an option: write ?NAME=VALUE&NAME=VALUE.", *pair,
                   uri->text);
       return FALSE;
     }
@@ -236,7 +237,7 @@ static gboolean read_place(RelayUri *uri, const Scheme *scheme, gboolean slashes
   return FALSE;
 }
 
-/* `text` without passwords: USER:PASSWORD@HOST, and options of that kind. */
+/* `text` without passwords, in USER:PASSWORD@HOST and in options. */
 static gchar *hide_secrets(const gchar *text)
 {
   g_autoptr(GRegex) regex =
@@ -266,12 +267,12 @@ RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **
   question = scheme->options ? strchr(rest, '?') : NULL;
   place = question ? g_strndup(rest, question - rest) : g_strdup(rest);
   uri->place = g_uri_unescape_string(place, NULL);
-  /* "100 % sharp.mp4": names of files may have a percent sign that begins nothing. */
+  /* Names of files may have a bare percent sign: "100 % sharp.mp4". */
   if (!uri->place && scheme->place == PLACE_PATH)
     uri->place = g_strdup(place);
   if (!uri->place || !read_place(uri, scheme, slashes, direction)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\" is no complete address. One looks like this: %s", text, scheme->example);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a complete address, such as %s",
+                text, scheme->example);
     return NULL;
   }
   if (question && !read_options(uri, scheme, question + 1, direction, error))

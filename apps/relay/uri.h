@@ -26,16 +26,16 @@ typedef enum {
 typedef struct {
   RelayScheme scheme;
   gchar *text;  /* as the user wrote it */
-  gchar *shown; /* the same for messages, without what is secret */
-  gchar *place; /* between "SCHEME:" (and "//") and "?", decoded: a path, a name; may be "" */
-  gchar *host;  /* of rtp://HOST:PORT and ndi://HOST:PORT, without brackets; else NULL */
-  guint port;   /* with `host` */
+  gchar *shown; /* the same without secrets, for messages */
+  gchar
+      *place; /* the decoded part from "SCHEME:" or "SCHEME://" to "?": a path, a name; may be "" */
+  gchar *host;         /* of rtp://HOST:PORT and ndi://HOST:PORT, without brackets; else NULL */
+  guint port;          /* with `host` */
   GHashTable *options; /* name -> value (decoded) behind "?" */
 } RelayUri;
 
-/* Reads `text`. NULL with APP_ERROR_USAGE, which says what is allowed, for a scheme that does not
- * exist or does not go that way, a place that is none, and an option or a value that the scheme
- * does not have. */
+/* Parses `text`. NULL with APP_ERROR_USAGE, which says what is allowed, for an unknown scheme or
+ * one that is not for this direction, an incomplete address, and unknown options or values. */
 RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **error);
 void relay_uri_free(RelayUri *uri);
 

@@ -4,7 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* Of a film's worth of samples; more is not a file that anybody has made. */
+/* Beyond the size for the longest films. */
 #define LARGEST_MOOV (1u << 30)
 
 guint32 box_u32(const guint8 *data)
@@ -114,7 +114,7 @@ static GByteArray *read_bytes(FILE *file, guint64 size)
   return NULL;
 }
 
-/* The boxes of a file, from `*at` on. */
+/* The box of a file at `*at`, which is moved behind it. */
 static gboolean next_in_file(FILE *file, guint64 *at, guint64 length, gchar type[4], guint64 *start,
                              guint64 *size)
 {

@@ -18,7 +18,7 @@ static GstPadProbeReturn note_keyframe(GstPad *pad, GstPadProbeInfo *info, gpoin
     return GST_PAD_PROBE_OK;
   g_mutex_lock(&chunks->lock);
   if (chunks_start_at(time, chunks->last, chunks->length)) {
-    /* The first one starts by itself. */
+    /* The first chunk needs no restart. */
     if (GST_CLOCK_TIME_IS_VALID(chunks->last))
       g_queue_push_tail(&chunks->starts, g_memdup2(&time, sizeof(time)));
     chunks->last = time;
@@ -27,7 +27,7 @@ static GstPadProbeReturn note_keyframe(GstPad *pad, GstPadProbeInfo *info, gpoin
   return GST_PAD_PROBE_OK;
 }
 
-/* TRUE where a chunk starts with the frame of this time. */
+/* TRUE if a chunk starts with the frame of this time; removes it from the queue. */
 static gboolean takes_start(Chunks *chunks, GstClockTime time)
 {
   gboolean starts = FALSE;
@@ -42,7 +42,8 @@ static gboolean takes_start(Chunks *chunks, GstClockTime time)
   return starts;
 }
 
-/* What the parser has been told already; it would put the encoder's headers into the stream. */
+/* Whether the caps of `event` are those that the parser has already: on getting them again it would
+ * insert the encoder's headers into the stream. */
 static gboolean is_known(GstPad *pad, GstEvent *event)
 {
   g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
@@ -53,7 +54,7 @@ static gboolean is_known(GstPad *pad, GstEvent *event)
   return known && gst_caps_is_equal(known, caps);
 }
 
-/* That the encoder has ended, and begins again, is not seen downstream. */
+/* Hides a restart of the encoder from downstream: its EOS, and the caps that it repeats. */
 static GstPadProbeReturn hide_restart(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   const Chunks *chunks = data;
@@ -69,8 +70,8 @@ static GstPadProbeReturn hide_restart(GstPad *pad, GstPadProbeInfo *info, gpoint
   }
 }
 
-/* An encoder that starts asks downstream for memory, which nobody has for coded video; but the
- * answer waits behind what the muxer cannot write yet. */
+/* A starting encoder sends an allocation query, whose answer would wait behind data that the muxer
+ * cannot write yet. Nobody offers memory for coded video, so the query is dropped. */
 static GstPadProbeReturn refuse_allocation(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION ? GST_PAD_PROBE_DROP
@@ -91,7 +92,7 @@ static void watch_encoder(Chunks *chunks)
   probe(chunks->encoder, "src", GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, chunks);
 }
 
-/* A new encoder takes the place of the old one: some keep more of their past than READY clears. */
+/* Replaces the encoder by a new one: some keep state that READY does not clear. */
 static void replace_encoder(Chunks *chunks, GstPad *source)
 {
   g_autoptr(GstElement) bin = GST_ELEMENT(gst_element_get_parent(chunks->encoder));
@@ -114,8 +115,8 @@ static void replace_encoder(Chunks *chunks, GstPad *source)
   gst_pad_link(source, new_sink);
 }
 
-/* All that the encoder holds goes on; then the next one is told of the stream, since it is linked
- * anew. */
+/* Drains the encoder, and replaces it. The new one gets the sticky events of the stream when it is
+ * linked. */
 static void restart(Chunks *chunks, GstPad *source)
 {
   g_autoptr(GstPad) sink = gst_element_get_static_pad(chunks->encoder, "sink");

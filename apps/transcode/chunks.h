@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The encoder starts afresh at keyframes of the source, so that what it makes of a stretch of the
- * video does not depend on what came before: parts that are made elsewhere are then the same, bit
- * by bit, with any encoder and any way of rate control.
+ * Cuts the video into chunks at keyframes of the source, and restarts the encoder for each. A chunk
+ * then does not depend on what came before it: parts made on other machines are the same, bit by
+ * bit, with any encoder and any rate control.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 /* Which frames are encoded, and where encoders start. */
 typedef struct {
-  GstClockTime length;     /* a chunk ends at the first keyframe after this */
-  GstClockTime start, end; /* PTS of the frames that are encoded, from and up to; NONE: all */
+  GstClockTime length;     /* a chunk ends at the first keyframe after this time */
+  GstClockTime start, end; /* encode frames with start <= PTS < end; NONE: all */
 
   /* Private. */
   GMutex lock;
-  GstClockTime last; /* where the last chunk starts that is known of */
-  GQueue starts;     /* of GstClockTime *: chunks that have not been begun */
+  GstClockTime last; /* start of the last chunk found so far */
+  GQueue starts;     /* GstClockTime *: starts of chunks not begun yet */
   GstElement *encoder;
   gchar **words;
   gboolean stopping, draining, ended;
@@ -24,18 +24,18 @@ typedef struct {
   GstClockTime position; /* PTS of the last of them */
 } Chunks;
 
-/* Watches keyframes that go into `decoder` and frames on their way from `frames`, a queue, into
- * `encoder`, which is described by `words` (they stay). Set length, start and end before. */
+/* Watches keyframes before `decoder`, and frames from the queue `frames` to `encoder`, which
+ * `words` describe (borrowed). Set length, start and end before. */
 void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstElement *encoder,
                    gchar **words);
 
-/* The encoder is not started any more: the pipeline may go to NULL. */
+/* No more restarts of the encoder: the pipeline may go to NULL. */
 void chunks_stop(Chunks *chunks);
 void chunks_clear(Chunks *chunks);
 
-/* How many frames have gone into the encoder, and the PTS of the last. */
+/* The number of frames sent to the encoder, and the PTS of the last. */
 guint chunks_progress(Chunks *chunks, GstClockTime *position);
 
-/* The rule: a chunk starts at the first keyframe, and at each that is `length` after the last
- * start, which is `last` (NONE: none yet). */
+/* Whether a chunk starts at `keyframe`: the first one does, and each one that is at least `length`
+ * after `last`, the last start (NONE: none yet). */
 gboolean chunks_start_at(GstClockTime keyframe, GstClockTime last, GstClockTime length);

@@ -25,8 +25,8 @@ static const Codec codecs[] = {
     {"mpeg2", "MPEG-2", "video/mpeg", "mpegvideoparse", "nvmpeg2videodec nvmpegvideodec"},
 };
 
-/* Encoders, the best of a codec first. Q in the properties is the quality; properties that this
- * version of the element does not have are left out. */
+/* Encoders, the best of each codec first. Q in `properties` stands for the quality; properties that
+ * the installed version of the element does not have are left out. */
 typedef struct {
   const gchar *factory;
   const gchar *codec;
@@ -101,8 +101,8 @@ static gchar *find_gpu_decoder(const Codec *codec, const GstCaps *caps)
   return NULL;
 }
 
-/* Of those for this media, or NULL. Decoders of hardware that are not ours may keep pictures where
- * no filter finds them. */
+/* A software decoder for `media`, or NULL. Other hardware decoders may output memory that no filter
+ * can read. */
 static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType media)
 {
   GList *all = gst_element_factory_list_get_elements(GST_ELEMENT_FACTORY_TYPE_DECODER | media,
@@ -122,7 +122,7 @@ static gchar *find_cpu_decoder(const GstCaps *caps, GstElementFactoryListType me
   return found;
 }
 
-/* Its name or, of one that GStreamer has no name for, all that the file says. */
+/* The name of the codec or, if GStreamer has none, its caps. */
 static gchar *describe_codec(const GstCaps *caps)
 {
   gchar *name = gst_pb_utils_get_codec_description(caps);
@@ -160,8 +160,8 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
   return FALSE;
 }
 
-/* How many of `depth` bits the element keeps of pictures in system memory with this chroma; 0: it
- * takes none. */
+/* The number of bits, at most `depth`, that the element keeps of pictures in system memory, with
+ * chroma finer than 4:2:0 if `chroma`; 0: it does not take such pictures. */
 static guint kept_depth(const gchar *name, guint depth, gboolean chroma)
 {
   GstElementFactory *factory = gst_element_factory_find(name);
@@ -185,7 +185,7 @@ static guint kept_depth(const gchar *name, guint depth, gboolean chroma)
   return most;
 }
 
-/* TRUE if finer colours than 4:2:0 take none of the bits that are kept. */
+/* TRUE if the element keeps chroma finer than 4:2:0 without losing bits. */
 static gboolean keeps_chroma(const gchar *name, const Pictures *pictures)
 {
   return !pictures->chroma ||
@@ -197,7 +197,7 @@ static gboolean has_element(const EncoderRow *row)
   return row->gpu ? app_element_works(row->factory) : app_element_exists(row->factory);
 }
 
-/* The best of those that keep most bits, and of these preferably one that keeps the chroma. */
+/* The first encoder of those that keep most bits, preferring those that keep the chroma. */
 static const EncoderRow *find_encoder(const gchar *codec, const Pictures *pictures)
 {
   const EncoderRow *best = NULL;
@@ -260,8 +260,8 @@ static gboolean set_from_row(Encoder *encoder, const EncoderRow *row, gdouble qu
 {
   if (quality >= 0 && (quality < row->best || quality > row->worst)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--quality %g is not one of %s: it takes %g (best) to %g (smallest file), %g if "
-                "nothing is said.",
+                "--quality %g is not allowed for %s: allowed is %g (best) to %g (smallest file), "
+                "default %g.",
                 quality, row->factory, row->best, row->worst, row->quality);
     return FALSE;
   }
@@ -271,7 +271,7 @@ static gboolean set_from_row(Encoder *encoder, const EncoderRow *row, gdouble qu
   return TRUE;
 }
 
-/* An element in the words of the user. */
+/* An encoder that the user named, with its properties. */
 static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble quality, GError **error)
 {
   g_autoptr(GError) cause = NULL;
@@ -279,10 +279,11 @@ static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble qual
   GstElementFactory *factory;
 
   if (quality >= 0) {
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--quality is for encoders that are chosen here; give \"%s\" its quality by its "
-                "own properties.",
-                wish);
+    g_set_error(
+        error, APP_ERROR, APP_ERROR_USAGE,
+        "--quality is for encoders that the program chooses; set the quality of \"%s\" by its "
+        "own properties.",
+        wish);
     return FALSE;
   }
   if (!g_shell_parse_argv(wish, NULL, &encoder->words, &cause)) {
@@ -322,12 +323,12 @@ static gboolean set_from_words(Encoder *encoder, const gchar *wish, gdouble qual
   if (encoder->codec)
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "--encoder %s gives no H.264, H.265, AV1 or VP9, which is what can be written.",
+              "--encoder %s does not make H.264, H.265, AV1 or VP9, which are the codecs allowed.",
               encoder->words[0]);
   return FALSE;
 }
 
-/* A codec by name or, without one, that of the source if the container takes it. */
+/* The best encoder for a codec: the named one, else the source's if the container can hold it. */
 static gboolean set_from_codec(Encoder *encoder, const Container *container, const GstCaps *source,
                                const gchar *wish, gdouble quality, const Pictures *pictures,
                                GError **error)
@@ -358,22 +359,21 @@ static gboolean set_from_codec(Encoder *encoder, const Container *container, con
 static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPtrArray *warnings)
 {
   const gchar *factory = encoder->words[0];
-  const guint depth = kept_depth(factory, pictures->depth, FALSE);
 
-  /* None of the codecs has any here: H.265 and VP9 would as two streams, which no encoder makes. */
+  /* No encoder keeps alpha: H.265 and VP9 would need two streams for it. */
   if (pictures->alpha)
     g_ptr_array_add(warnings,
                     g_strdup_printf("transparency is left out: %s does not keep it.", factory));
-  if (depth < pictures->depth)
+  if (encoder->depth < pictures->depth)
     g_ptr_array_add(warnings, g_strdup_printf("%u bits become %u: %s takes no more.",
-                                              pictures->depth, depth, factory));
+                                              pictures->depth, encoder->depth, factory));
   if (!keeps_chroma(factory, pictures))
     g_ptr_array_add(warnings,
-                    g_strdup_printf("colours become 4:2:0: %s takes no finer ones.", factory));
+                    g_strdup_printf("chroma becomes 4:2:0: %s takes no finer one.", factory));
   if (pictures->interlaced &&
       !g_strv_contains((const gchar *const *)encoder->words, "interlaced=true"))
     g_ptr_array_add(warnings,
-                    g_strdup_printf("the video is interlaced, and %s does not note that: players "
+                    g_strdup_printf("the video is interlaced, but %s does not mark it so: players "
                                     "will not deinterlace it.",
                                     factory));
 }
@@ -392,13 +392,14 @@ gboolean encoder_choose(Encoder *encoder, const Container *container, const GstC
   }
   if (!names_codec(container->codecs, encoder->codec)) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s files hold no %s here; they take: %s. Choose another --encoder or another "
-                "kind of file.",
+                "%s files cannot hold %s here; they can hold: %s. Choose another --encoder or "
+                "another kind of file.",
                 container->name, codec_by_name(encoder->codec)->title, container->codecs);
     encoder_clear(encoder);
     return FALSE;
   }
   encoder->parser = codec_by_name(encoder->codec)->parser;
+  encoder->depth = kept_depth(encoder->words[0], pictures->depth, FALSE);
   warn_of_losses(encoder, pictures, warnings);
   return TRUE;
 }

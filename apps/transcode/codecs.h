@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which elements write a container, decode a stream and encode one on this machine.
+ * Chooses the elements that mux, decode and encode on this machine.
  */
 #pragma once
 
@@ -15,44 +15,45 @@ typedef struct {
   gboolean is_quicktime;
 } Container;
 
-/* By the suffix of `path`. NULL with an error that lists those there are. */
+/* The container for the suffix of `path`. NULL with an error that lists the suffixes. */
 const Container *container_for(const gchar *path, GError **error);
 
-/* The parser that has to stand between a stream of `caps` and a pad of the container's muxer:
- * "" if none, NULL if the container cannot hold the stream at all. `pad` is set to the name of the
- * muxer's pad template, such as "audio". Caller frees neither. */
+/* The parser needed between a stream of `caps` and the container's muxer: "" for none, NULL if the
+ * container cannot hold the stream. Sets `pad` to the name of the muxer's pad template, such as
+ * "audio". Both static. */
 const gchar *container_parser(const Container *container, const GstCaps *caps, const gchar **pad);
 
-/* TRUE if it holds subtitles of SubStation Alpha with their styles. */
+/* TRUE if the container can hold SubStation Alpha subtitles with their styles. */
 gboolean container_keeps_ssa(const Container *container);
 
 /* A container that holds a stream of `caps`, for advice; NULL if none does. */
 const gchar *container_that_holds(const GstCaps *caps);
 
-/* What decodes. */
+/* A decoder. */
 typedef struct {
   gchar *factory;
-  gboolean gpu; /* its pictures can stay in CUDA memory */
+  gboolean gpu; /* its output can be in CUDA memory */
 } Decoder;
 
-/* The best decoder for `caps` that opens here, those of a GPU first. FALSE with an error. */
+/* The best decoder for `caps` that can be opened, GPU decoders first. FALSE with an error. */
 gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error);
 
-/* TRUE if caps of this kind of stream say which pictures are in it. */
+/* TRUE if the caps of this codec tell depth and chroma of its pictures. */
 gboolean codec_tells_pictures(const GstCaps *caps);
 
-/* What encodes. */
+/* An encoder. */
 typedef struct {
   const gchar *codec;  /* "h264" */
-  const gchar *parser; /* of its stream */
+  const gchar *parser; /* for its stream */
   gchar **words;       /* the element and its properties as gst-launch-1.0 takes them */
-  gboolean gpu;        /* it takes pictures in CUDA memory */
+  gboolean gpu;        /* takes pictures in CUDA memory */
+  guint depth;         /* how many of the source's bits it keeps */
 } Encoder;
 
-/* The encoder of `pictures` for files of `container`. `wish` is NULL (as the source, whose caps are
- * `source`, or what the container takes), the name of a codec, or an element with its properties.
- * `quality` is in the encoder's own measure, negative for its default. What the encoder cannot keep
- * of the pictures is added to `warnings`, of gchar *. FALSE with an error. */
+/* The encoder of `pictures` for files of `container`. `wish` is the name of a codec, an element
+ * with its properties, or NULL for the codec of the source, whose caps are `source`, if the
+ * container can hold it. `quality` is in the encoder's own units, negative for its default. Appends
+ * to `warnings` (gchar *) what the encoder cannot keep of the pictures. FALSE with an error. */
 gboolean encoder_choose(Encoder *encoder, const Container *container, const GstCaps *source,
                         const Pictures *pictures, const gchar *wish, gdouble quality,
                         GPtrArray *warnings, GError **error);

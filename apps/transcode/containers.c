@@ -11,7 +11,7 @@ static const Container containers[] = {
     {"WebM", " webm ", "webmmux", "vp9 av1", FALSE},
 };
 
-/* Between streams as files have them and as muxers take them. */
+/* Parsers that convert streams to the form that muxers take. */
 static const struct {
   const gchar *caps;
   const gchar *parser;
@@ -44,12 +44,11 @@ const Container *container_for(const gchar *path, GError **error)
     }
   }
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-              "What kind of file is \"%s\"? Its name must end in .mkv, .mp4, .m4v, .mov or .webm.",
-              path);
+              "The name of OUT, \"%s\", must end in .mkv, .mp4, .m4v, .mov or .webm.", path);
   return NULL;
 }
 
-/* The name of the template's pads without "_%u", or NULL. */
+/* The name of the muxer's pad template for `caps`, without "_%u"; NULL if there is none. */
 static const gchar *find_pad(const Container *container, const GstCaps *caps)
 {
   GstElementFactory *factory = gst_element_factory_find(container->muxer);
@@ -85,7 +84,7 @@ static const gchar *find_parser(const GstCaps *caps)
   return NULL;
 }
 
-/* As it leaves the parser: of the same media type, in any of its formats. */
+/* The caps behind the parser: the same media type, in any stream format. */
 static GstCaps *without_format(const GstCaps *caps)
 {
   GstCaps *free_caps = gst_caps_copy(caps);

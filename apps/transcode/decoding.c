@@ -18,7 +18,7 @@ static GstPadProbeReturn take_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
   if (!GST_CLOCK_TIME_IS_VALID(time))
     return GST_PAD_PROBE_OK;
   g_mutex_lock(&decoding->lock);
-  /* Frames before the segment are not to be seen. */
+  /* Frames outside the segment are not shown. */
   if (time >= decoding->segment.start && time < decoding->segment.stop)
     g_queue_insert_sorted(&decoding->waiting, g_memdup2(&time, sizeof(time)), compare_times, NULL);
   g_mutex_unlock(&decoding->lock);
@@ -43,7 +43,7 @@ static gboolean counts(const Decoding *decoding, GstClockTime time)
          (!GST_CLOCK_TIME_IS_VALID(decoding->end) || time < decoding->end);
 }
 
-/* Call with the lock. */
+/* With the lock held. */
 static gboolean is_first_break(Decoding *decoding, GstClockTime time)
 {
   if (!counts(decoding, time) || decoding->broken++ > 0)
@@ -52,8 +52,9 @@ static gboolean is_first_break(Decoding *decoding, GstClockTime time)
   return TRUE;
 }
 
-/* Frames come in the order of their times, so that a packet before this one has been left out;
- * except before the first one: frames that need a keyframe before the beginning are not there. */
+/* Frames come in the order of their PTS, so packets with an earlier PTS that still wait are missing
+ * frames. Not before the first frame: leading frames that need an earlier keyframe are never
+ * decoded. */
 static GstPadProbeReturn take_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Decoding *decoding = data;
@@ -88,7 +89,8 @@ void decoding_attach(Decoding *decoding, const MediaStream *video, GstElement *d
   g_queue_init(&decoding->waiting);
   gst_segment_init(&decoding->segment, GST_FORMAT_TIME);
   decoding->first_broken = GST_CLOCK_TIME_NONE;
-  /* Fields may be packets of their own; VP8 has packets that are never shown. */
+  /* Not for interlaced video, in which a packet may be a field, nor for VP8, which has packets
+   * without a shown frame. */
   decoding->counts_missing =
       !pictures_of(video->caps).interlaced && !gst_structure_has_name(caps, "video/x-vp8");
   gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_BUFFER, take_packet, decoding, NULL);

@@ -5,7 +5,7 @@
 
 #include "apps/common/error.h"
 
-/* Reading. */
+/* State of reading. */
 typedef struct {
   Index *index;
   GstClockTime chunk;
@@ -38,7 +38,7 @@ static GstPadProbeReturn take_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
   return GST_PAD_PROBE_OK;
 }
 
-/* Links the video alone. */
+/* Links only the pad of the video. */
 static void link_video(GstElement *parsebin, GstPad *pad, gpointer data)
 {
   GstPad *sink = data;
@@ -47,7 +47,7 @@ static void link_video(GstElement *parsebin, GstPad *pad, gpointer data)
     gst_pad_link(pad, sink);
 }
 
-/* A tail that is broken is not an error here. */
+/* Reads to the end, or to the first error: a broken tail is not an error here. */
 static void read_all(const Media *media, Reader *reader)
 {
   GstElement *pipeline = gst_pipeline_new(NULL);

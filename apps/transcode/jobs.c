@@ -16,51 +16,55 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* With --resume a part is what may be lost. Each reads the file from its beginning to its own
- * end. */
+/* Length of parts with --resume: an interruption loses up to one part. The number is limited
+ * because each part reads the file from its beginning to its own end. */
 #define RESUME_PART_SECONDS 120
-#define RESUME_MOST_PARTS   24
+#define RESUME_MAX_PARTS    24
 
-/* Parts on their disk. Their names say what they are parts of: one that was made with another
- * filter, say, is not taken for one of these. */
+/* Parts on disk. Their names include `identity`, so that a part made from another file or with
+ * another filter or encoder is not used. */
 typedef struct {
   gchar *directory;
   gchar *identity;
   guint count;
 } Parts;
 
-/* What the muxer does not write, or not as it should. */
+/* Writes into the file what the muxer does not write, or writes wrongly. */
 static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
 {
   g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
+  g_autoptr(GArray) flags = g_array_new(FALSE, FALSE, sizeof(TrackFlags));
   const Media *media = recipe->media;
   GstVideoMasteringDisplayInfo mastering;
   GstVideoContentLightLevel light;
-  Mp4Additions additions = {.leads = leads, .toc = media->toc};
+  Mp4Additions additions = {.leads = leads, .flags = flags, .toc = media->toc};
   g_autofree gchar *orientation = recipe_orientation(recipe);
   GstClockTime lead = 0;
 
-  /* What tells of HDR is not told of SDR. */
+  /* SDR gets no HDR metadata. */
   if (!recipe->to_sdr && gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
     additions.mastering = &mastering;
-  if (!recipe->container->is_quicktime)
-    return mkv_result_correct(unfinished, additions.mastering, error);
   g_array_append_val(leads, lead);
+  g_array_append_val(flags, media->video->flags);
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
 
     if (stream != media->video && recipe_keeps(recipe, stream)) {
       lead = timeline_lead(media, stream);
       g_array_append_val(leads, lead);
+      g_array_append_val(flags, stream->flags);
     }
   }
+  if (!recipe->container->is_quicktime)
+    return mkv_result_correct(unfinished, additions.mastering, flags, error);
   additions.orientation = orientation;
   if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
     additions.light = &light;
   return mp4_result_complete(unfinished, &additions, error);
 }
 
-/* Writes options->output, filtered or joined of `packets`. */
+/* Writes options->output: filtered or, if `packets` is not 0, joined from parts with so many
+ * packets. */
 static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArray *words,
                            guint packets, Progress *progress, GError **error)
 {
@@ -117,7 +121,7 @@ static gchar *part_path(const Parts *parts, guint part)
                          parts->identity);
 }
 
-/* Of a part without frames. */
+/* Marks a part without frames. */
 static gchar *part_empty_path(const Parts *parts, guint part)
 {
   g_autofree gchar *path = part_path(parts, part);
@@ -125,7 +129,7 @@ static gchar *part_empty_path(const Parts *parts, guint part)
   return g_strconcat(path, ".empty", NULL);
 }
 
-/* Of a file with the number of its bytes. */
+/* The file that holds the size of the part in bytes. */
 static gchar *part_size_path(const Parts *parts, guint part)
 {
   g_autofree gchar *path = part_path(parts, part);
@@ -133,7 +137,7 @@ static gchar *part_size_path(const Parts *parts, guint part)
   return g_strconcat(path, ".size", NULL);
 }
 
-/* Whole: what was cut off as it was copied to or from another machine is not. */
+/* Whether the part exists and has its full size: copies from other machines may be cut off. */
 static gboolean part_exists(const Parts *parts, guint part)
 {
   g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
@@ -199,7 +203,7 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
   return TRUE;
 }
 
-/* "2, 5, 6", or NULL if all are there. */
+/* The numbers of missing parts, such as "2, 5, 6"; NULL if none are. */
 static gchar *list_missing(const Parts *parts)
 {
   GString *list = g_string_new(NULL);
@@ -235,9 +239,9 @@ static guint parts_for_resume(const Recipe *recipe, const Index *index)
   const GstClockTime duration = recipe->media->duration;
   const guint64 wanted = GST_CLOCK_TIME_IS_VALID(duration)
                              ? duration / (RESUME_PART_SECONDS * GST_SECOND)
-                             : RESUME_MOST_PARTS;
+                             : RESUME_MAX_PARTS;
 
-  return (guint)CLAMP(wanted, 1, MIN(RESUME_MOST_PARTS, index->starts->len));
+  return (guint)CLAMP(wanted, 1, MIN(RESUME_MAX_PARTS, index->starts->len));
 }
 
 static void remove_parts(const Parts *parts)
@@ -269,15 +273,14 @@ static gboolean resume(const Recipe *recipe, const Options *options, const Index
 gboolean job_run(const Recipe *recipe, const Options *options, GError **error)
 {
   g_autoptr(Index) index = NULL;
+  g_autofree gchar *damage = media_describe_damage(recipe->media);
   Progress progress;
   Parts parts;
   gboolean good;
 
-  if (recipe->media->missing > 0 && !options->keep_going) {
+  if (damage && !options->keep_going) {
     g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. "
-                "--keep-going filters what is there.",
-                recipe->media->path, recipe->media->missing);
+                "%s --keep-going filters what is there.", damage);
     return FALSE;
   }
   if (options->part == 0 && options->join == 0 && !options->resume)

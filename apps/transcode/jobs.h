@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is asked for: the whole file, a part of it, parts put together.
+ * The jobs of the program: filter a whole file, filter a part of it, join parts.
  */
 #pragma once
 
 #include "recipe.h"
 
-/* Does what `options` say. FALSE with an error. */
+/* Runs the job that `options` ask for. FALSE with an error. */
 gboolean job_run(const Recipe *recipe, const Options *options, GError **error);

@@ -20,7 +20,7 @@
 #define EXIT_BROKEN      4
 #define EXIT_INTERRUPTED 130
 
-/* Refused before anything is read. */
+/* Checks OUT before anything is read. */
 static gboolean check_output(const Options *options, GError **error)
 {
   GStatBuf in, out;
@@ -28,13 +28,13 @@ static gboolean check_output(const Options *options, GError **error)
   if (options->part > 0 || g_stat(options->output, &out) != 0)
     return TRUE;
   if (g_stat(options->input, &in) == 0 && in.st_ino == out.st_ino && in.st_dev == out.st_dev)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.",
-                options->output);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "OUT \"%s\" is the same file as IN: choose another.", options->output);
   else if (!S_ISREG(out.st_mode))
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a file.", options->output);
   else if (!options->overwrite && !options->dry_run)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "\"%s\" is there already: --overwrite replaces it.", options->output);
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" exists: --overwrite replaces it.",
+                options->output);
   else
     return TRUE;
   return FALSE;
@@ -59,7 +59,7 @@ static gboolean transcode(const Options *options, GError **error)
 
   if (!container || !check_output(options, error))
     return FALSE;
-  /* What gst-launch-1.0 makes of the line that is printed has them as plain text. */
+  /* The line for gst-launch-1.0 cannot keep the styles of subtitles. */
   media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run, error);
   if (!media || !recipe_make(&recipe, media, container, options, error))
     return FALSE;
@@ -71,8 +71,9 @@ static gboolean transcode(const Options *options, GError **error)
   return good;
 }
 
-/* x264 164 reads memory that it has not set, in its decisions on B frames with mb-tree. A fresh
- * process has zeros there; with zeros always, parts and wholes get the same decisions. */
+/* x264 164 reads uninitialised memory when it decides on B frames with mb-tree. A new process has
+ * zeros there; makes malloc return zeros always, so that parts and whole files get the same
+ * decisions. */
 static void clear_new_memory(void)
 {
 #ifdef __GLIBC__
@@ -108,9 +109,9 @@ int main(int argc, char **argv)
 
   setlocale(LC_ALL, "");
   g_set_prgname("cudafilters-transcode");
-  /* A file that may not grow is an error of write(), as a disk that is full. */
+  /* The limit on file sizes becomes an error of write(), like a full disk. */
   signal(SIGXFSZ, SIG_IGN);
-  /* Who reads what is said may go: the file is still wanted. */
+  /* The file is still wanted if the reader of the output goes away. */
   signal(SIGPIPE, SIG_IGN);
   clear_new_memory();
   gst_init(NULL, NULL);

@@ -2,7 +2,6 @@
 #include "media.h"
 
 #include "boxes.h"
-#include "mkv-result.h"
 #include "subtitles.h"
 
 #include "apps/common/elements.h"
@@ -13,8 +12,8 @@
 #include <gst/pbutils/pbutils.h>
 #include <unistd.h>
 
-/* For files in which a stream, of subtitles perhaps, has nothing for a long time. */
-#define PATIENCE (10 * GST_SECOND)
+/* Limit on the wait for the first packet of every stream. */
+#define TIMEOUT (10 * GST_SECOND)
 
 typedef struct {
   Media *media;
@@ -45,6 +44,7 @@ void media_free(Media *media)
   if (media->toc)
     gst_toc_unref(media->toc);
   g_clear_pointer(&media->mp4, mp4_source_free);
+  g_clear_pointer(&media->mkv, mkv_source_free);
   g_free(media);
 }
 
@@ -52,7 +52,7 @@ static MediaKind kind_of(const GstCaps *caps)
 {
   const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
 
-  /* Motion JPEG is images. */
+  /* Motion JPEG has caps of images. */
   if (g_str_has_prefix(name, "video/") || g_str_has_prefix(name, "image/"))
     return MEDIA_VIDEO;
   if (g_str_has_prefix(name, "audio/"))
@@ -83,6 +83,20 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
   media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
 }
 
+static void take_track(const Media *media, MediaStream *stream, const gchar *id)
+{
+  const MkvTrack *track = media->mkv ? mkv_source_track(media->mkv, id) : NULL;
+
+  if (media->mp4)
+    stream->track = mp4_source_track(media->mp4, id);
+  if (stream->track)
+    stream->flags.is_off = stream->track->is_off;
+  if (track) {
+    stream->flags = track->flags;
+    stream->name = track->name;
+  }
+}
+
 static void take_event(Watch *watch, GstEvent *event)
 {
   Media *media = watch->reader->media;
@@ -94,8 +108,7 @@ static void take_event(Watch *watch, GstEvent *event)
   switch (GST_EVENT_TYPE(event)) {
   case GST_EVENT_STREAM_START:
     gst_event_parse_stream_start(event, &id);
-    if (media->mp4)
-      stream->track = mp4_source_track(media->mp4, id);
+    take_track(media, stream, id);
     break;
   case GST_EVENT_CAPS:
     gst_event_parse_caps(event, &caps);
@@ -168,8 +181,8 @@ static void add_stream(GstElement *parsebin, GstPad *pad, gpointer data)
   gst_pad_link(pad, sinkpad);
 }
 
-/* No pad of parsebin lets a packet through before all of them are there. Subtitles may have their
- * first packet anywhere; it is not waited for. */
+/* Whether all streams have had their first packet, except subtitles, whose first may come at any
+ * time. parsebin lets packets through only after it has exposed all pads. */
 static gboolean knows_all(const Reader *reader)
 {
   for (guint i = 0; i < reader->media->streams->len; i++) {
@@ -190,11 +203,11 @@ static void set_bus_error(GError **error, const gchar *path, GstMessage *message
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s", path, cause->message);
 }
 
-/* What ends the reading early arrives on the bus: errors, the end, plugins that are missing. */
+/* Reads until all streams are known, or the bus has an error, the end, or a missing plugin. */
 static gboolean read_beginning(Reader *reader, GError **error)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(reader->pipeline);
-  const gint64 end = g_get_monotonic_time() + PATIENCE / GST_USECOND;
+  const gint64 end = g_get_monotonic_time() + TIMEOUT / GST_USECOND;
   gboolean known = FALSE, failed = FALSE;
 
   gst_element_set_state(reader->pipeline, GST_STATE_PLAYING);
@@ -207,7 +220,7 @@ static gboolean read_beginning(Reader *reader, GError **error)
     if (!message)
       g_cond_wait_until(&reader->changed, &reader->lock, g_get_monotonic_time() + 20000);
     known = knows_all(reader) || type == GST_MESSAGE_EOS;
-    /* A file whose end is missing is still a file. */
+    /* A truncated file can be read up to its error. */
     failed = type == GST_MESSAGE_ERROR && reader->media->streams->len == 0;
     if (failed)
       set_bus_error(error, reader->media->path, message);
@@ -252,7 +265,7 @@ static gboolean read_streams(Media *media, GError **error)
   return good;
 }
 
-/* The first; images, which may be a cover, only where there is no other. */
+/* The first video stream; an image stream, which may be a cover, only if there is no other. */
 static const MediaStream *find_video(const Media *media)
 {
   const MediaStream *images = NULL;
@@ -276,15 +289,16 @@ static void look_at_container(Media *media)
   FILE *file = g_fopen(media->path, "rb");
 
   if (file && fread(head, 1, sizeof(head), file) == sizeof(head)) {
-    media->is_matroska = memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0;
-    /* "ftyp", or what QuickTime files of before begin with. */
+    if (memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0)
+      media->mkv = mkv_source_read(media->path);
+    /* "ftyp", or the first box of an old QuickTime file. */
     if (g_ascii_isalpha(head[4]) && g_ascii_isalpha(head[7]))
       media->mp4 = mp4_source_read(media->path);
   }
   if (file)
     fclose(file);
-  if (media->is_matroska)
-    media->missing = mkv_missing_bytes(media->path);
+  if (media->mkv)
+    media->missing = media->mkv->missing;
   else if (media->mp4)
     media->missing = box_missing_bytes(media->path);
   if (media->mp4 && media->mp4->toc)
@@ -322,6 +336,11 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);
     return NULL;
   }
+  if (!gst_caps_is_fixed(media->video->caps)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "Cannot read \"%s\": no picture can be decoded in it.", path);
+    return NULL;
+  }
   return g_steal_pointer(&media);
 }
 
@@ -340,4 +359,15 @@ gchar *media_describe(const Media *media, guint index)
                          language ? ", " : "", language ? language : "");
   g_free(language);
   return text;
+}
+
+gchar *media_describe_damage(const Media *media)
+{
+  if (media->missing > 0)
+    return g_strdup_printf("\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end.",
+                           media->path, media->missing);
+  if (media->mkv && media->mkv->damage > 0)
+    return g_strdup_printf("\"%s\" is broken at its byte %" G_GUINT64_FORMAT ".", media->path,
+                           media->mkv->damage);
+  return NULL;
 }

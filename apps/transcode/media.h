@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is in a file: its streams as GStreamer's parsebin gives them, chapters, and how long it is.
+ * The contents of a file: its streams, as GStreamer's parsebin exposes them, its chapters and
+ * duration.
  */
 #pragma once
 
+#include "mkv-source.h"
 #include "mp4-source.h"
 
 #include <gst/gst.h>
@@ -17,36 +19,43 @@ typedef enum {
 
 /* One stream of the file. */
 typedef struct {
-  gchar *pad; /* of parsebin, such as "src_0" */
+  gchar *pad; /* name of parsebin's pad, such as "src_0" */
   MediaKind kind;
   GstCaps *caps;
   GstTagList *tags;      /* of the stream; NULL: none */
-  GstSegment segment;    /* its first one */
-  GstClockTime first;    /* PTS of its first packet; NONE where none has come in time */
-  const Mp4Track *track; /* of an MP4 file; NULL: of another */
+  GstSegment segment;    /* the first one */
+  GstClockTime first;    /* PTS of its first packet; NONE if none came in time */
+  const Mp4Track *track; /* in MP4 files, else NULL */
+  TrackFlags flags;
+  const gchar *name; /* of the track in a Matroska file; NULL: none */
 } MediaStream;
 
 /* One file. */
 typedef struct {
   gchar *path;
-  guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
-  GPtrArray *streams;       /* of MediaStream, in parsebin's order */
+  guint64 missing;          /* bytes cut off its end; 0: none, or unknown */
+  GPtrArray *streams;       /* MediaStream, in parsebin's order */
   const MediaStream *video; /* the one that is filtered */
   GstToc *toc;              /* NULL: no chapters */
   GstClockTime duration;    /* NONE: unknown */
-  gboolean is_matroska;     /* WebM too */
-  Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
-  guint attachments;        /* fonts and the like */
+  MkvSource *mkv;           /* in Matroska and WebM files, else NULL */
+  Mp4Source *mp4;           /* in MP4 and QuickTime files, else NULL */
+  guint attachments;        /* number of attachments, such as fonts */
   gboolean has_cover;       /* a picture among the tags */
-  gboolean keeps_ssa;       /* subtitles of SubStation Alpha stay such, with their styles */
+  gboolean keeps_ssa;       /* SubStation Alpha subtitles keep their styles */
 } Media;
 
-/* Opens `path` and reads its beginning. Without `keeps_ssa` subtitles of SubStation Alpha are plain
- * text. NULL with an error if there is no such file, it is none
- * that GStreamer knows, or it has no video. */
+/* Opens `path` and reads its beginning. Without `keeps_ssa`, SubStation Alpha subtitles become
+ * plain text. NULL with an error if the file does not exist, GStreamer does not know its type, or
+ * it has no video. */
 Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error);
 void media_free(Media *media);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Media, media_free)
 
-/* For people: "audio stream 2 (AAC, deu)". `index` is that in media->streams. Caller frees. */
+/* A description such as "audio stream 2 (AAC, deu)". `index` counts media->streams. Caller frees.
+ */
 gchar *media_describe(const Media *media, guint index);
+
+/* For people: what is known to be broken before anything is decoded; NULL: nothing. Caller frees.
+ */
+gchar *media_describe_damage(const Media *media);

@@ -1,65 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "mkv-result.h"
 
+#include "ebml.h"
+
 #include "apps/common/error.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* Elements of EBML (RFC 8794) and Matroska (RFC 9559). */
-#define ID_SEGMENT       0x18538067
-#define ID_TRACKS        0x1654ae6b
-#define ID_TRACK         0xae
-#define ID_TRACK_NAME    0x536e
-#define ID_VIDEO         0xe0
-#define ID_COLOUR        0x55b0
-#define ID_MASTERING     0x55d0
-#define ID_LUMINANCE_MAX 0x55d9
-#define ID_LUMINANCE_MIN 0x55da
-#define ID_TAGS          0x1254c367
-#define ID_TAG           0x7373
-#define ID_SIMPLE_TAG    0x67c8
-#define ID_TAG_STRING    0x4487
-#define VOID             0xec
-
 #define LARGEST_BLOCK (1u << 28)
 
-/* A file that is being put right. */
+/* A file that is being corrected. */
 typedef struct {
   FILE *file;
   const GstVideoMasteringDisplayInfo *mastering;
+  const GArray *flags;
+  guint tracks; /* that have been met */
 } Correction;
 
-/* Reads an EBML number of up to 8 bytes: with its marker, as identifiers are, or without. Returns
- * its length; 0: there is none. */
-static guint read_number(const guint8 *data, gsize size, gboolean with_marker, guint64 *number)
-{
-  guint length = 1;
-
-  if (size == 0 || data[0] == 0)
-    return 0;
-  while (!(data[0] & (0x80 >> (length - 1))))
-    length++;
-  if (length > size)
-    return 0;
-  *number = with_marker ? data[0] : data[0] & (0x7f >> (length - 1));
-  for (guint i = 1; i < length; i++)
-    *number = *number << 8 | data[i];
-  return length;
-}
-
-/* The head of an element; returns its length, 0: there is none. */
-static guint read_head(const guint8 *data, gsize size, guint64 *id, guint64 *inside)
-{
-  const guint first = read_number(data, size, TRUE, id);
-  const guint second = first ? read_number(data + first, size - first, FALSE, inside) : 0;
-
-  return second ? first + second : 0;
-}
-
-/* As GStreamer wrote it: in quotes, with backslashes. The rest of the place is filled with zeros,
- * which end a text. */
+/* Removes the quotes and backslashes that GStreamer wrote, and fills the rest with zeros, which end
+ * a text in EBML. */
 static void unescape(guint8 *text, gsize size)
 {
   gsize to = 0;
@@ -84,14 +45,32 @@ static void unescape(guint8 *text, gsize size)
   memset(text + to, 0, size - to);
 }
 
-/* An element of `length` bytes becomes one that says nothing. */
-static void blank(guint8 *element, gsize length)
+/* Turns an element of `length` bytes into a Void element. */
+static void make_void(guint8 *element, gsize length)
 {
   if (length < 2 || length > 129)
     return;
   memset(element, 0, length);
-  element[0] = VOID;
+  element[0] = ID_VOID;
   element[1] = (guint8)(0x80 | (length - 2));
+}
+
+/* In the place of an element of `length` bytes. Numbers may have zeros before them. */
+static void put_flags(guint8 *element, gsize length, const TrackFlags *flags)
+{
+  static const guint8 forced[] = {ID_FLAG_FORCED >> 8, ID_FLAG_FORCED & 0xff, 0x81};
+  const gsize digits = length <= 14 ? length - 6 : 2;
+
+  make_void(element, length);
+  if (length < 7 || length > 129)
+    return;
+  memset(element, 0, 6 + digits);
+  element[0] = ID_FLAG_DEFAULT;
+  element[1] = (guint8)(0x80 | digits);
+  element[1 + digits] = !flags->is_off;
+  memcpy(element + 2 + digits, forced, sizeof(forced));
+  element[5 + digits] = flags->is_forced ? 1 : 0;
+  make_void(element + 6 + digits, length - 6 - digits);
 }
 
 static gboolean is_name_of_muxer(const guint8 *text, gsize size)
@@ -121,23 +100,37 @@ static gboolean holds_others(guint64 id)
          id == ID_TAG || id == ID_SIMPLE_TAG;
 }
 
-/* The elements in `size` bytes. */
-static void correct(const Correction *correction, guint8 *data, gsize size)
+static const TrackFlags *flags_of(const Correction *correction)
+{
+  static const TrackFlags none = {0};
+
+  return correction->tracks > 0 && correction->tracks <= correction->flags->len
+             ? &g_array_index(correction->flags, TrackFlags, correction->tracks - 1)
+             : &none;
+}
+
+/* Corrects the elements in `size` bytes. Flags take the place of a track's name, which is a tag as
+ * well. */
+static void correct(Correction *correction, guint8 *data, gsize size)
 {
   const GstVideoMasteringDisplayInfo *mastering = correction->mastering;
   guint64 id, inside;
   guint head;
 
-  for (; (head = read_head(data, size, &id, &inside)) > 0 && inside <= size - head;
+  for (; (head = ebml_head(data, size, &id, &inside)) > 0 && inside <= size - head;
        data += head + inside, size -= head + inside) {
     guint8 *content = data + head;
 
+    if (id == ID_TRACK)
+      correction->tracks++;
     if (holds_others(id))
       correct(correction, content, inside);
     else if (id == ID_TAG_STRING)
       unescape(content, inside);
-    else if (id == ID_TRACK_NAME && is_name_of_muxer(content, inside))
-      blank(data, head + inside);
+    else if (id == ID_TRACK_NAME &&
+             (is_name_of_muxer(content, inside) || flags_of(correction)->is_off ||
+              flags_of(correction)->is_forced))
+      put_flags(data, head + inside, flags_of(correction));
     else if (id == ID_LUMINANCE_MAX && mastering)
       write_real(content, inside, mastering->max_display_mastering_luminance / 10000.0);
     else if (id == ID_LUMINANCE_MIN && mastering)
@@ -145,8 +138,8 @@ static void correct(const Correction *correction, guint8 *data, gsize size)
   }
 }
 
-/* `size` bytes at `at`, read, corrected and written back. */
-static gboolean correct_block(const Correction *correction, guint64 at, guint64 size)
+/* Reads `size` bytes at `at`, corrects them and writes them back. */
+static gboolean correct_block(Correction *correction, guint64 at, guint64 size)
 {
   g_autofree guint8 *block = size <= LARGEST_BLOCK ? g_malloc((gsize)size) : NULL;
 
@@ -158,8 +151,8 @@ static gboolean correct_block(const Correction *correction, guint64 at, guint64 
          fwrite(block, 1, (gsize)size, correction->file) == size;
 }
 
-/* Goes from element to element at the top, and into the segment. */
-static gboolean correct_file(const Correction *correction)
+/* Walks through the elements at the top level and in the segment. */
+static gboolean correct_file(Correction *correction)
 {
   guint64 at = 0, id, inside;
   guint8 head[16];
@@ -171,7 +164,7 @@ static gboolean correct_file(const Correction *correction)
     if (fseeko(correction->file, (off_t)at, SEEK_SET) != 0)
       return FALSE;
     read = fread(head, 1, sizeof(head), correction->file);
-    length = read_head(head, read, &id, &inside);
+    length = ebml_head(head, read, &id, &inside);
     if (length == 0)
       return read == 0;
     at += length;
@@ -184,9 +177,9 @@ static gboolean correct_file(const Correction *correction)
 }
 
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
-                            GError **error)
+                            const GArray *flags, GError **error)
 {
-  Correction correction = {g_fopen(path, "r+b"), mastering};
+  Correction correction = {g_fopen(path, "r+b"), mastering, flags, 0};
   gboolean good = correction.file != NULL && correct_file(&correction);
 
   if (correction.file)
@@ -195,24 +188,4 @@ gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInf
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
                 errno ? g_strerror(errno) : "it is no Matroska file");
   return good;
-}
-
-guint64 mkv_missing_bytes(const gchar *path)
-{
-  FILE *file = g_fopen(path, "rb");
-  guint64 at = 0, id = 0, inside = 0, length, missing = 0;
-  guint8 head[16];
-  guint used;
-
-  if (!file)
-    return 0;
-  length = fseeko(file, 0, SEEK_END) == 0 ? (guint64)ftello(file) : 0;
-  while (id != ID_SEGMENT && fseeko(file, (off_t)at, SEEK_SET) == 0 &&
-         (used = read_head(head, fread(head, 1, sizeof(head), file), &id, &inside)) > 0)
-    at += used + (id == ID_SEGMENT ? 0 : inside);
-  /* All ones: the writer did not know. */
-  if (id == ID_SEGMENT && inside < ((guint64)1 << 56) - 1 && at + inside > length)
-    missing = at + inside - length;
-  fclose(file);
-  return missing;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What GStreamer 1.22 writes wrongly into Matroska and WebM files, put right in place: text of tags
- * (it is escaped), names of tracks that have none ("Video"), luminance of mastering displays.
+ * Corrects in place what GStreamer 1.22 writes wrongly into Matroska and WebM files: text of tags,
+ * which it escapes; the name "Video" of tracks without a name; the luminance of mastering displays;
+ * and adds the flags of tracks, which it does not write.
  */
 #pragma once
 
+#include "track-flags.h"
+
 #include <gst/video/video.h>
 
-/* `mastering` is NULL if there is none. FALSE with an error. */
+/* `mastering` may be NULL; `flags` are TrackFlags, for each track in the order of the file. FALSE
+ * with an error. */
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
-                            GError **error);
-
-/* How many bytes the file at `path`, a Matroska or WebM file, lacks at its end. */
-guint64 mkv_missing_bytes(const gchar *path);
+                            const GArray *flags, GError **error);

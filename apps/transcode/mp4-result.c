@@ -13,11 +13,11 @@
 
 #define MOST_CHAPTERS 255
 
-/* The boxes around a place, the outermost first. */
+/* The boxes that contain a place, the outermost first. */
 typedef struct {
   gsize at[8];
   guint count;
-} Around;
+} Ancestors;
 
 static GByteArray *begin_box(const gchar *type)
 {
@@ -33,9 +33,10 @@ static void end_box(GByteArray *box)
   GST_WRITE_UINT32_BE(box->data, box->len);
 }
 
-/* Puts `added` (freed) in the place of `removed` bytes, and mends the sizes of the boxes around. */
+/* Replaces `removed` bytes at `at` by `added` (freed), and corrects the sizes of the boxes around.
+ */
 static void replace(GByteArray *file, gsize at, gsize removed, GByteArray *added,
-                    const Around *around)
+                    const Ancestors *ancestors)
 {
   const gsize tail = file->len - at - removed;
   const guint old = file->len;
@@ -45,8 +46,8 @@ static void replace(GByteArray *file, gsize at, gsize removed, GByteArray *added
   memmove(file->data + at + added->len, file->data + at + removed, tail);
   g_byte_array_set_size(file, (guint)(at + added->len + tail));
   memcpy(file->data + at, added->data, added->len);
-  for (guint i = 0; i < around->count; i++) {
-    guint8 *size = file->data + around->at[i];
+  for (guint i = 0; i < ancestors->count; i++) {
+    guint8 *size = file->data + ancestors->at[i];
 
     GST_WRITE_UINT32_BE(size, box_u32(size) + added->len - (guint32)removed);
   }
@@ -70,7 +71,7 @@ static gboolean find_track(const GByteArray *file, guint index, Box *trak)
   return TRUE;
 }
 
-/* Time scale and duration of the header at `path`; FALSE: there is none. */
+/* Time scale and duration from the header box at `path`; FALSE: there is none. */
 static gboolean read_clock(const GByteArray *file, const Box *parent, const gchar *path,
                            guint64 *scale, guint64 *duration)
 {
@@ -80,7 +81,7 @@ static gboolean read_clock(const GByteArray *file, const Box *parent, const gcha
          box_read_clock(file->data, &header, scale, duration);
 }
 
-/* One edit: all of the track but what comes before `lead`. */
+/* An edit list with one edit: the track from `lead` on. */
 static GByteArray *make_edits(guint64 lead, guint64 media_scale, guint64 duration,
                               guint64 movie_scale)
 {
@@ -113,11 +114,11 @@ static void set_lead(GByteArray *file, guint index, guint64 lead)
   if (!box_find(file->data, &trak, "edts", &old))
     old = (Box){header.end, header.end, header.end};
   replace(file, old.at, old.end - old.at, make_edits(lead, media_scale, duration, movie_scale),
-          &(Around){{0, trak.at}, 2});
+          &(Ancestors){{0, trak.at}, 2});
 }
 
-/* The last packet of a stream without durations gets that of the one before; as the muxer leaves
- * it, at 0, players skip it. */
+/* Gives the last packet of a stream without durations that of the packet before. The muxer leaves
+ * it at 0, and players skip it then. */
 static void end_last_packet(GByteArray *file, guint index)
 {
   const Box moov = movie(file);
@@ -169,7 +170,7 @@ static void append_chapter(GByteArray *list, const GstTocEntry *entry)
   g_byte_array_append(list, (const guint8 *)title, (guint)length);
 }
 
-/* Matroska has chapters in editions; the first of them is what players show. */
+/* The chapters of the first edition, which is the one that players show. */
 static GList *chapters_of(const GstToc *toc)
 {
   GList *entries = gst_toc_get_entries(toc);
@@ -194,20 +195,20 @@ static void add_chapters(GByteArray *file, const GstToc *toc)
     append_chapter(list, chapters->data);
   end_box(list);
   if (box_find(file->data, &moov, "udta", &user)) {
-    replace(file, user.inside, 0, list, &(Around){{0, user.at}, 2});
+    replace(file, user.inside, 0, list, &(Ancestors){{0, user.at}, 2});
   } else {
     GByteArray *new_user = begin_box("udta");
 
     g_byte_array_append(new_user, list->data, list->len);
     end_box(new_user);
     g_byte_array_unref(list);
-    replace(file, moov.end, 0, new_user, &(Around){{0}, 1});
+    replace(file, moov.end, 0, new_user, &(Ancestors){{0}, 1});
   }
 }
 
 static GByteArray *mastering_box(const GstVideoMasteringDisplayInfo *info)
 {
-  /* Green, blue, red. */
+  /* The box has green, blue, red. */
   static const guint order[] = {1, 2, 0};
   GByteArray *box = begin_box("mdcv");
 
@@ -233,7 +234,7 @@ static GByteArray *light_box(const GstVideoContentLightLevel *light)
   return box;
 }
 
-/* At the end of the description of the video, unless the muxer has written it. */
+/* Appends the box `added` to the sample entry of the video, unless the muxer has written one. */
 static void add_to_video(GByteArray *file, GByteArray *added)
 {
   const gsize fixed = 78; /* of a visual sample entry, before its boxes */
@@ -250,7 +251,7 @@ static void add_to_video(GByteArray *file, GByteArray *added)
 
       if (!box_find(file->data, &boxes, type, &same)) {
         replace(file, entry.end, 0, added,
-                &(Around){{0, trak.at, mdia.at, minf.at, stbl.at, stsd.at, entry.at}, 7});
+                &(Ancestors){{0, trak.at, mdia.at, minf.at, stbl.at, stsd.at, entry.at}, 7});
         return;
       }
     }
@@ -258,7 +259,7 @@ static void add_to_video(GByteArray *file, GByteArray *added)
   g_byte_array_unref(added);
 }
 
-/* By quarters of a turn clockwise, for players. */
+/* Sets the display matrix: `quarters` of a turn clockwise. */
 static void set_rotation(GByteArray *file, guint quarters)
 {
   static const gint8 turns[4][4] = {{1, 0, 0, 1}, {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0}};
@@ -276,6 +277,14 @@ static void set_rotation(GByteArray *file, guint quarters)
     GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2), (guint32)turns[quarters][i] << 16);
   GST_WRITE_UINT32_BE(matrix + 24, quarters == 1 ? height : quarters == 2 ? width : 0);
   GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
+}
+
+static void switch_off(GByteArray *file, guint index)
+{
+  Box trak, header;
+
+  if (find_track(file, index, &trak) && box_find(file->data, &trak, "tkhd", &header))
+    file->data[header.inside + 3] &= 0xfe;
 }
 
 static gboolean write_tail(const gchar *path, guint64 offset, const GByteArray *tail)
@@ -305,6 +314,8 @@ gboolean mp4_result_complete(const gchar *path, const Mp4Additions *additions, G
     const guint64 lead = g_array_index(additions->leads, guint64, i);
 
     end_last_packet(tail, i);
+    if (g_array_index(additions->flags, TrackFlags, i).is_off)
+      switch_off(tail, i);
     if (lead > 0)
       set_lead(tail, i, lead);
   }

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* Bytes that GStreamer sees instead of those of the file. */
+/* Bytes that replace those of the file for GStreamer. */
 typedef struct {
   guint64 offset;
   guint size;
   guint8 bytes[8];
 } Patch;
 
-/* Reading one file. */
+/* State of reading a file. */
 typedef struct {
   Mp4Source *source;
   const guint8 *data; /* from "moov" on */
@@ -33,7 +33,7 @@ static void patch(Reader *reader, gsize at, const void *bytes, guint size)
   g_array_append_val(reader->source->patches, added);
 }
 
-/* Any number of empty edits, and one that is played at its own pace. */
+/* Reads an edit list. It is plain if it has empty edits and one edit at normal rate. */
 static void read_edits(Reader *reader, const Box *list, guint64 media_scale, Mp4Track *track)
 {
   const guint8 *at = reader->data + list->inside;
@@ -72,6 +72,7 @@ static void read_track(Reader *reader, const Box *trak)
     return;
   track.length = to_ns(duration, scale);
   track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
+  track.is_off = !(data[header.inside + 3] & 1);
   if (box_find_path(data, trak, "mdia/hdlr", &handler) && handler.end - handler.inside >= 12)
     memcpy(track.handler, data + handler.inside + 8, 4);
   if (box_find(data, trak, "edts", &edits) && box_find(data, &edits, "elst", &list)) {
@@ -82,7 +83,7 @@ static void read_track(Reader *reader, const Box *trak)
   g_array_append_val(reader->source->tracks, track);
 }
 
-/* Tracks that others name as their chapters. */
+/* Marks tracks that other tracks refer to as their chapters. */
 static void mark_chapters(Reader *reader, const Box *trak)
 {
   Box references;
@@ -111,7 +112,7 @@ static void add_chapter(GstToc *toc, guint number, guint64 start, const gchar *t
   gst_toc_append_entry(toc, entry);
 }
 
-/* Each chapter ends where the next one starts. */
+/* Sets the end of each chapter to the start of the next. */
 static void end_chapters(GstToc *toc, guint64 duration)
 {
   for (GList *at = gst_toc_get_entries(toc); at; at = at->next) {
@@ -124,7 +125,7 @@ static void end_chapters(GstToc *toc, guint64 duration)
   }
 }
 
-/* Nero's list: starts in units of 100 ns, and titles with their length. */
+/* Reads Nero's box "chpl": starts in units of 100 ns, and titles with their length. */
 static void read_chapters(Reader *reader, const Box *moov)
 {
   const guint8 *data = reader->data;
@@ -149,9 +150,10 @@ static void read_chapters(Reader *reader, const Box *moov)
   end_chapters(reader->source->toc, reader->source->duration);
 }
 
-/* The demuxer ends at the movie's duration, which does not count what edit lists leave out; but it
- * leaves out tracks that are shorter than a fifth of the movie, as previews. */
-static void lengthen(Reader *reader, const Box *header, guint64 duration)
+/* Extends the movie's duration, at which the demuxer ends, by the longest hidden lead and two
+ * seconds. By less if a track would become shorter than a fifth of the movie: the demuxer drops
+ * such tracks as previews. */
+static void extend_duration(Reader *reader, const Box *header, guint64 duration)
 {
   const guint8 *inside = reader->data + header->inside;
   const guint64 own = reader->source->duration;
@@ -192,7 +194,7 @@ static void read_movie(Reader *reader, const Box *moov)
   at = moov->inside;
   while (box_next(data, &at, moov->end, "trak", &trak))
     mark_chapters(reader, &trak);
-  lengthen(reader, &header, duration);
+  extend_duration(reader, &header, duration);
   read_chapters(reader, moov);
 }
 

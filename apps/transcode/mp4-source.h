@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What GStreamer's demuxer does not tell of MP4 and QuickTime files: which part of a track is to be
- * played, and chapters.
+ * Reads from MP4 and QuickTime files what GStreamer's demuxer does not tell: edit lists and
+ * chapters.
  *
- * GStreamer 1.22 to 1.28 leave out packets that lie before the part that is played, and as many at
- * the end. So it reads these files without their edit lists, which are applied here.
+ * GStreamer 1.22 to 1.28 drop packets before the part of a track that is played, and as many at its
+ * end. So edit lists are hidden from the demuxer, and applied here.
  */
 #pragma once
 
@@ -14,16 +14,17 @@
 typedef struct {
   guint id;
   gchar handler[5];     /* its kind of media: "vide", "soun", "tmcd" */
-  guint64 length;       /* of its media; 0: not known */
-  guint64 lead;         /* of it, this much is not played at the beginning */
-  guint64 delay;        /* it is played from here on */
-  guint64 played;       /* this much of it */
-  gboolean plain;       /* the above says it all, and the list is hidden from GStreamer */
+  guint64 length;       /* of its media; 0: unknown */
+  guint64 lead;         /* part at the beginning of the media that is not played */
+  guint64 delay;        /* time in the movie at which it starts to play */
+  guint64 played;       /* how long it plays */
+  gboolean plain;       /* the above is the whole edit list, which is hidden from GStreamer */
+  gboolean is_off;      /* players do not choose it by themselves */
   gboolean is_chapters; /* titles of chapters, not subtitles */
 } Mp4Track;
 
 typedef struct {
-  GArray *tracks;   /* of Mp4Track */
+  GArray *tracks;   /* Mp4Track */
   GArray *patches;  /* private */
   guint64 duration; /* ns */
   GstToc *toc;      /* NULL: no chapters */
@@ -33,8 +34,8 @@ typedef struct {
 Mp4Source *mp4_source_read(const gchar *path);
 void mp4_source_free(Mp4Source *source);
 
-/* The track of a stream with this id, as qtdemux makes them; NULL: unknown. */
+/* The track of qtdemux's stream id; NULL: unknown. */
 const Mp4Track *mp4_source_track(const Mp4Source *source, const gchar *stream_id);
 
-/* `filesrc` hides plain edit lists from now on. `source` stays while it runs. */
+/* Makes `filesrc` hide plain edit lists from now on. `source` must outlive it. */
 void mp4_source_hide_edits(const Mp4Source *source, GstElement *filesrc);

@@ -15,25 +15,25 @@
   "chapters, tags, rotation, timestamps and HDR metadata. What the new file cannot hold\n"         \
   "is named in a warning. OUT is .mp4, .m4v, .mov, .mkv or .webm.\n"                               \
   "\n"                                                                                             \
-  "  --filter TEXT     what to do, in the words of gst-launch-1.0\n"                               \
-  "  --to-sdr          HDR (PQ, HLG) becomes SDR of 8 bits by cudatonemap, whose settings\n"       \
-  "                    are given as --filter \"cudatonemap detail=1.3\"\n"                         \
-  "  --encoder NAME    h264, h265, av1 or vp9 (as the source, if nothing is said), or an\n"        \
+  "  --filter TEXT     elements as for gst-launch-1.0\n"                                           \
+  "  --to-sdr          convert HDR (PQ, HLG) to SDR of 8 bits with cudatonemap; for other\n"       \
+  "                    settings, add --filter \"cudatonemap detail=1.3\"\n"                        \
+  "  --encoder NAME    h264, h265, av1 or vp9 (default: the codec of IN), or an\n"                 \
   "                    element with its properties: \"x264enc speed-preset=slow quantizer=18\"\n"  \
-  "  --quality N       for encoders chosen by the program: a smaller number is better\n"           \
-  "  --overwrite       replace OUT if it is there\n"                                               \
+  "  --quality N       of encoders that the program chooses; smaller is better\n"                  \
+  "  --overwrite       replace OUT if it exists\n"                                                 \
   "  --keep-going      filter what can be decoded of a broken file\n"                              \
   "  --dry-run         print the gst-launch-1.0 line that does it, and end\n"                      \
   "  --json            say everything as JSON objects on stdout, one a line\n"                     \
-  "  --help, --version print what they say, and end\n"                                             \
+  "  --help, --version print this help or the version, and end\n"                                  \
   "\n"                                                                                             \
   "In parts, on one machine or many:\n"                                                            \
-  "  --part K/N        filter part K of N only, into DIR; one that is there stays as it is\n"      \
-  "  --join N          put N parts together with the rest of IN\n"                                 \
-  "  --resume          all parts and the join; started again, it goes on where it was\n"           \
-  "  --parts DIR       where the parts lie (OUT.parts)\n"                                          \
-  "  --chunk SECONDS   the encoder starts afresh at the first keyframe after so long (10);\n"      \
-  "                    parts are made of whole chunks, and use the same number everywhere\n"       \
+  "  --part K/N        filter only part K of N, into DIR; a part that exists is kept\n"            \
+  "  --join N          join N parts with the rest of IN\n"                                         \
+  "  --resume          make all parts and join them; if interrupted, run it again to go on\n"      \
+  "  --parts DIR       folder of the parts (OUT.parts)\n"                                          \
+  "  --chunk SECONDS   least length of a chunk (10): each is encoded by itself, and parts\n"       \
+  "                    are whole chunks; give all parts and the join the same number\n"            \
   "\n"                                                                                             \
   "Exit status: 0 done; 1 failed; 2 wrong arguments; 3 something is not installed;\n"              \
   "4 IN is broken; 130 interrupted.\n"                                                             \
@@ -61,7 +61,7 @@ static gboolean read_files(Options *options, gchar **files, GError **error)
     return TRUE;
   }
   g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE,
-                      "Two files are needed, IN and OUT. --help tells more.");
+                      "Two files are needed, IN and OUT. --help shows an example.");
   return FALSE;
 }
 
@@ -100,10 +100,20 @@ static gboolean check(Options *options, GError **error)
   else if (!(options->chunk > 0) || options->chunk > 1e6)
     problem = "--chunk takes a number of seconds above 0.";
   else if ((options->part > 0) + (options->join > 0) + options->resume > 1)
-    problem = "--part, --join and --resume exclude each other.";
+    problem = "Only one of --part, --join and --resume can be given.";
   if (problem)
     g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE, problem);
   return !problem;
+}
+
+/* That begins with a dash, so that it is taken for an option; NULL: none. */
+static const gchar *file_with_dash(gint argc, gchar **argv)
+{
+  for (gint i = 1; i < argc; i++) {
+    if (argv[i][0] == '-' && g_file_test(argv[i], G_FILE_TEST_EXISTS))
+      return argv[i];
+  }
+  return NULL;
 }
 
 gboolean options_parse(Options *options, int *argc, char ***argv, GError **error)
@@ -139,9 +149,11 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
   good = g_option_context_parse(context, argc, argv, &cause);
   g_option_context_free(context);
   options->quality = quality;
-  if (!good)
-    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists what there is.",
-                cause->message);
+  if (!good && file_with_dash(*argc, *argv))
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. The file of that name is \"./%s\".",
+                cause->message, file_with_dash(*argc, *argv));
+  else if (!good)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists the options.", cause->message);
   good = good && read_files(options, files, error) && read_part(options, part, error) &&
          read_join(options, join, error) && check(options, error);
   return good;

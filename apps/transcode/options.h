@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What was asked for on the command line.
+ * The options of the command line.
  */
 #pragma once
 
@@ -8,16 +8,16 @@
 
 typedef struct {
   gchar *input, *output;
-  gchar *filter;   /* in the words of gst-launch-1.0; NULL: none, with to_sdr only */
-  gchar *encoder;  /* NULL: chosen here */
+  gchar *filter;   /* as for gst-launch-1.0; NULL with to_sdr alone */
+  gchar *encoder;  /* NULL: chosen by the program */
   gboolean to_sdr; /* HDR becomes SDR */
   gdouble quality; /* negative: the encoder's default */
-  gdouble chunk;   /* seconds after which the encoder starts afresh at the next keyframe */
+  gdouble chunk;   /* least length of a chunk in seconds */
   gboolean overwrite, keep_going, dry_run, json;
   guint part, parts; /* --part K/N; 0: none */
   guint join;        /* --join N; 0: none */
   gboolean resume;
-  gchar *parts_dir; /* where parts lie */
+  gchar *parts_dir; /* folder of the parts */
 } Options;
 
 /* FALSE with an error for wrong arguments. --help and --version print and exit. */

@@ -23,7 +23,7 @@ static void release(void)
   begun = -1;
 }
 
-/* Some file systems know no locks. */
+/* Goes on without a lock on file systems that have none. */
 gboolean output_begin(const gchar *path, GError **error)
 {
   g_autofree gchar *unfinished = output_unfinished(path);
@@ -51,7 +51,7 @@ guint64 output_size(const gchar *path)
   return 0;
 }
 
-/* File systems may say only now that they had no room. */
+/* Errors of delayed writes, such as a full disk, may appear only here. */
 static gboolean synchronise(const gchar *path)
 {
   const gint file = g_open(path, O_RDONLY, 0);

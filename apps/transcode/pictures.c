@@ -5,8 +5,8 @@
 
 #include <gst/video/video.h>
 
-/* For the first picture to be decoded. */
-#define PATIENCE (10 * GST_SECOND)
+/* Limit on the time to decode the first picture. */
+#define TIMEOUT (10 * GST_SECOND)
 
 Pictures pictures_of(const GstCaps *caps)
 {
@@ -25,13 +25,12 @@ Pictures pictures_of(const GstCaps *caps)
   return pictures;
 }
 
-/* NULL where none could be decoded. */
+/* Caps of the first picture; NULL if none could be decoded. */
 static GstCaps *decode_first(const Media *media, const gchar *decoder)
 {
-  g_autofree gchar *location = g_strdup_printf("location=%s", media->path);
   g_autofree gchar *pad = g_strdup_printf("in.%s", media->video->pad);
-  const gchar *words[] = {"filesrc", "name=file", location, "!",        "parsebin", "name=in", pad,
-                          "!",       decoder,     "!",      "fakesink", "name=end", NULL};
+  const gchar *words[] = {"filesrc", "name=file", "!", "parsebin", "name=in",  pad,
+                          "!",       decoder,     "!", "fakesink", "name=end", NULL};
   GstElement *pipeline = gst_parse_launchv(words, NULL);
   g_autoptr(GstElement) file = NULL, end = NULL;
   g_autoptr(GstPad) sink = NULL;
@@ -42,10 +41,11 @@ static GstCaps *decode_first(const Media *media, const gchar *decoder)
   file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
   end = gst_bin_get_by_name(GST_BIN(pipeline), "end");
   sink = gst_element_get_static_pad(end, "sink");
+  g_object_set(file, "location", media->path, NULL);
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
-  gst_element_get_state(pipeline, NULL, NULL, PATIENCE);
+  gst_element_get_state(pipeline, NULL, NULL, TIMEOUT);
   caps = gst_pad_get_current_caps(sink);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What pictures need of an encoder.
+ * The properties of pictures that an encoder has to support.
  */
 #pragma once
 
@@ -8,14 +8,14 @@
 
 typedef struct {
   guint depth;     /* bits a sample */
-  gboolean chroma; /* finer than 4:2:0 */
-  gboolean alpha;  /* some of it can be seen through */
+  gboolean chroma; /* chroma is finer than 4:2:0 */
+  gboolean alpha;  /* some pixels are not opaque */
   gboolean interlaced;
 } Pictures;
 
-/* Those of a coded stream, as far as its caps tell. */
+/* The properties of a coded stream, as far as its caps tell them. */
 Pictures pictures_of(const GstCaps *caps);
 
-/* Those of the video of `media`. The first of them is decoded by the element `decoder` where the
- * caps of the codec do not tell what pictures are in it. */
+/* The properties of the video of `media`. Decodes the first picture with the element `decoder` if
+ * the caps of the codec do not tell them. */
 Pictures pictures_look(const Media *media, const gchar *decoder);

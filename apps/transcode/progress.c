@@ -5,6 +5,7 @@
 #include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
+#include <gst/video/video.h>
 #include <math.h>
 
 #define BAR_WIDTH       24
@@ -75,10 +76,26 @@ static gboolean append_backend(GstElement *element, gpointer data)
   return FALSE;
 }
 
-void progress_backends(const Progress *progress, GstElement *pipeline)
+/* Filters for 8 bits, RGB say, are common, and nothing else tells that they have been at work. */
+static void warn_of_depth(const Recipe *recipe, GstElement *pipeline)
+{
+  g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(pipeline), RECIPE_FRAMES);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(frames, "sink");
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+  GstVideoInfo info;
+
+  if (caps && gst_video_info_from_caps(&info, caps) &&
+      GST_VIDEO_INFO_COMP_DEPTH(&info, 0) < recipe->encoder.depth)
+    app_say("Warning: %u bits become %u: the filter works with no more.", recipe->encoder.depth,
+            GST_VIDEO_INFO_COMP_DEPTH(&info, 0));
+}
+
+void progress_backends(const Progress *progress, const Recipe *recipe, GstElement *pipeline)
 {
   GString *text = g_string_new(NULL);
 
+  if (!progress->json)
+    warn_of_depth(recipe, pipeline);
   app_filter_foreach(pipeline, append_backend, text);
   if (text->len > 0 && progress->json) {
     AppJson *json = app_json_new();

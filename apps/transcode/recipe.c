@@ -8,23 +8,27 @@
 
 #include <gst/video/video.h>
 
-/* Streams wait here for the encoder, which looks ahead by seconds; the decoder's own queue, which
- * is short, keeps the file from being read faster than it is encoded. */
+/* For queues of the other streams, which wait for the encoder: it looks ahead by seconds. The short
+ * queue of the decoder keeps the file from being read faster than it is encoded. */
 #define UNLIMITED "max-size-buffers=0", "max-size-bytes=0", "max-size-time=0"
 
-/* Frames that lie between two threads. */
+/* For queues of frames between two threads. */
 #define FEW_FRAMES "max-size-buffers=4", "max-size-bytes=0", "max-size-time=0"
 
 #define CUDA_CAPS "video/x-raw(memory:CUDAMemory)"
 
 #define TONEMAP "cudatonemap"
 
-/* The peak that dynamic=true follows has forgotten then all but 1/20000 of where it began. */
+/* After this time the peak that dynamic=true follows depends on its start by 1/20000. */
 #define DYNAMIC_MEMORY (15 * GST_SECOND)
 
-/* HDR in other formats, 4:2:2 say, becomes one of these before it is SDR. */
+/* The formats that cudatonemap takes; HDR in others is converted before. */
 #define TONEMAP_CAPS                                                                               \
   "video/x-raw,format={P010_10LE,I420_10LE,I422_10LE,P012_LE,P016_LE,Y444_10LE,Y444_16LE}"
+
+/* What is 4:2:0, as nearly all players want it, stays so behind a filter for RGB or alpha. */
+#define COARSE_CAPS                                                                                \
+  "video/x-raw,format={I420,YV12,NV12,NV21,I420_10LE,P010_10LE,I420_12LE,P012_LE,P016_LE,GRAY8}"
 
 static void add(GPtrArray *words, const gchar *first, ...) G_GNUC_NULL_TERMINATED;
 static void add(GPtrArray *words, const gchar *first, ...)
@@ -104,8 +108,8 @@ static gboolean is_hdr(const GstCaps *caps)
           colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67);
 }
 
-/* With --to-sdr, HDR is SDR before anything else sees it, unless the user has put cudatonemap
- * somewhere else. */
+/* Writes the filter. With --to-sdr and HDR, cudatonemap comes first, unless --filter has it
+ * elsewhere. */
 static gboolean describe_filter(Recipe *recipe, const Options *options, GError **error)
 {
   const gboolean hdr = is_hdr(recipe->media->video->caps);
@@ -131,7 +135,7 @@ static gboolean describe_filter(Recipe *recipe, const Options *options, GError *
   return TRUE;
 }
 
-/* The program finds its own elements by their names. */
+/* Refuses names that the program uses for its own elements. */
 static gboolean check_names(GstElement *filter, GError **error)
 {
   static const gchar *const taken[] = {RECIPE_FILE,    RECIPE_IN,    RECIPE_DECODER, RECIPE_FRAMES,
@@ -152,7 +156,7 @@ static gboolean check_names(GstElement *filter, GError **error)
   return TRUE;
 }
 
-/* Checks the filter, and looks whether all of it works in CUDA memory. */
+/* Checks the filter, and whether all its elements take CUDA memory. */
 static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on_gpu,
                             GError **error)
 {
@@ -203,45 +207,48 @@ gchar *recipe_orientation(const Recipe *recipe)
   return orientation;
 }
 
-/* What is not in a stream. */
+/* Warns of losses that do not concern a stream. */
 static void warn_of_other_losses(Recipe *recipe)
 {
   const Media *media = recipe->media;
   g_autofree gchar *orientation = recipe_orientation(recipe);
+  g_autofree gchar *damage = media_describe_damage(media);
   const gchar *name = recipe->container->name;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
     g_ptr_array_add(
         recipe->warnings,
         g_strdup_printf(
-            "the video is to be shown turned (%s), and %s does not say so "
+            "the video is rotated for display (%s), which %s cannot store "
             "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
             orientation, name));
-  if (media->missing > 0)
-    g_ptr_array_add(recipe->warnings,
-                    g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
-                                    media->missing, media->path));
+  if (damage)
+    g_ptr_array_add(recipe->warnings, g_steal_pointer(&damage));
   if (media->attachments > 0)
-    g_ptr_array_add(recipe->warnings, g_strdup_printf("attachments (fonts, say) are left out: %u.",
-                                                      media->attachments));
+    g_ptr_array_add(
+        recipe->warnings,
+        g_strdup_printf("attachments, such as fonts, are left out: %u.", media->attachments));
   if (media->has_cover && !recipe->container->is_quicktime)
     g_ptr_array_add(
         recipe->warnings,
-        g_strdup_printf("the cover is left out: %s does not take one here, MP4 does.", name));
+        g_strdup_printf("the cover is left out: %s cannot hold one here, MP4 can.", name));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);
 
+    if (stream->name && recipe->container->is_quicktime && recipe_keeps(recipe, stream))
+      g_ptr_array_add(recipe->warnings,
+                      g_strdup_printf("%s loses its name, \"%s\".", what, stream->name));
     if (is_chapters(stream) && !media->toc)
       g_ptr_array_add(recipe->warnings, g_strdup("chapters are left out."));
     else if (!is_chapters(stream) && recipe_keeps(recipe, stream) &&
              subtitles_lose_styles(stream, recipe->container->is_quicktime))
       g_ptr_array_add(recipe->warnings,
-                      g_strdup_printf("%s comes without styles, such as italics.", what));
+                      g_strdup_printf("%s loses its styles, such as italics.", what));
   }
 }
 
-/* Tracks of an MP4 file that the demuxer passes over: timecode, the data of cameras. */
+/* Warns of tracks of an MP4 file that the demuxer ignores, such as timecode and camera data. */
 static void warn_of_unread_tracks(Recipe *recipe)
 {
   const Media *media = recipe->media;
@@ -280,7 +287,7 @@ static void warn_of_lost_streams(Recipe *recipe)
     else
       g_ptr_array_add(
           recipe->warnings,
-          g_strdup_printf("%s is left out: nothing that can be written holds it.", what));
+          g_strdup_printf("%s is left out: no kind of file that can be written holds it.", what));
   }
 }
 
@@ -288,7 +295,7 @@ static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
 {
   if (hdr->chroma)
     g_ptr_array_add(recipe->warnings,
-                    g_strdup("colours become 4:2:0: SDR that HDR becomes has no finer ones."));
+                    g_strdup("chroma becomes 4:2:0: --to-sdr makes no finer one."));
   return (Pictures){.depth = 8, .alpha = hdr->alpha, .interlaced = hdr->interlaced};
 }
 
@@ -308,6 +315,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Container *contai
   pictures = pictures_look(media, recipe->decoder.factory);
   if (recipe->to_sdr)
     pictures = become_sdr(recipe, &pictures);
+  recipe->coarse_colours = !pictures.chroma;
   if (!encoder_choose(&recipe->encoder, recipe->container, media->video->caps, &pictures,
                       options->encoder, options->quality, recipe->warnings, error)) {
     recipe_clear(recipe);
@@ -356,7 +364,7 @@ static gboolean is_photograph(const GstCaps *caps)
   return g_str_has_prefix(gst_structure_get_name(structure), "image/") && rate == 0;
 }
 
-/* From the file's video stream to the frames that the encoder gets. */
+/* Appends the words from the file's video stream to the encoder. */
 static void add_frames(GPtrArray *words, const Recipe *recipe)
 {
   add_pad(words, recipe->media->video);
@@ -365,7 +373,7 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
     add(words, CUDA_CAPS, "!", NULL);
   else
     add(words, "videoconvert", "!", NULL);
-  /* A frame that lasts no time is none for players. */
+  /* Players do not show a frame without a duration. */
   if (is_photograph(recipe->media->video->caps))
     add(words, "imagefreeze", "num-buffers=1", "!", "video/x-raw,framerate=25/1", "!", NULL);
   if (!recipe->stays_on_gpu && g_str_equal(recipe->filter[0], TONEMAP) && recipe->to_sdr)
@@ -374,8 +382,11 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
   add_words(words, recipe->filter);
   if (recipe->stays_on_gpu && !recipe->encoder.gpu)
     add(words, "!", "cudadownload", NULL);
-  if (!recipe->stays_on_gpu || !recipe->encoder.gpu)
+  if (!recipe->stays_on_gpu || !recipe->encoder.gpu) {
     add(words, "!", "videoconvert", NULL);
+    if (recipe->coarse_colours)
+      add(words, "!", COARSE_CAPS, NULL);
+  }
   add(words, "!", "queue", "name=" RECIPE_FRAMES, FEW_FRAMES, "!", NULL);
 }
 
@@ -420,11 +431,11 @@ static void add_muxer(GPtrArray *words, const Recipe *recipe, const gchar *outpu
   add_file(words, "filesink", output, RECIPE_SINK);
 }
 
-/* Streams that are not the video go to the muxer as they are. */
+/* Appends the words for all other streams, which go to the muxer unchanged. */
 static void add_others(GPtrArray *words, const Recipe *recipe)
 {
   const Media *media = recipe->media;
-  guint counts[128] = {0}; /* of pads, by the first letter of their name */
+  guint counts[128] = {0}; /* numbers of pads by the first letter of their name */
 
   counts['v'] = 1;
   for (guint i = 0; i < media->streams->len; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The pipeline of a run, as words for gst-launch-1.0, and what is known of it beforehand.
+ * Plans a run: chooses elements, and writes the pipeline as words for gst-launch-1.0.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define RECIPE_FILE    "file" /* filesrc */
 #define RECIPE_IN      "in"   /* parsebin */
 #define RECIPE_DECODER "decoder"
-#define RECIPE_FRAMES  "frames" /* the queue before the encoder: filtered frames leave it */
+#define RECIPE_FRAMES  "frames" /* the queue of filtered frames, before the encoder */
 #define RECIPE_ENCODER "encoder"
 #define RECIPE_CODED   "coded" /* the queue behind the encoder and its parser */
 #define RECIPE_MUX     "mux"
@@ -24,13 +24,14 @@ typedef struct {
   const Container *container;
   Decoder decoder;
   Encoder encoder;
-  gchar *description;    /* of all filters, in the words of gst-launch-1.0 */
-  gchar **filter;        /* these words */
-  gboolean to_sdr;       /* HDR comes in, and cudatonemap is in the filter */
-  gboolean stays_on_gpu; /* from the decoder through the filter */
-  gboolean is_turned;    /* a filter turns pictures as the file says that they are to be shown */
-  GstClockTime overlap;  /* filters remember for so long: they need to have seen that much */
-  GPtrArray *warnings;   /* gchar *: what is lost */
+  gchar *description;      /* all filters, as for gst-launch-1.0 */
+  gchar **filter;          /* the words of `description` */
+  gboolean to_sdr;         /* the source is HDR, and cudatonemap is in the filter */
+  gboolean stays_on_gpu;   /* frames are in CUDA memory from the decoder through the filter */
+  gboolean coarse_colours; /* the encoder gets 4:2:0 */
+  gboolean is_turned;      /* the filter applies the file's rotation */
+  GstClockTime overlap;    /* how far back in time the result of a filter depends on frames */
+  GPtrArray *warnings;     /* gchar *: losses */
 } Recipe;
 
 /* Chooses decoder, encoder and memory. FALSE with an error. */
@@ -44,19 +45,20 @@ GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
 /* TRUE if a stream other than the video is copied. */
 gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
-/* How the new video is to be turned, such as "rotate-90"; NULL: not at all. Caller frees. */
+/* The rotation to store for the new video, such as "rotate-90"; NULL: none. Caller frees. */
 gchar *recipe_orientation(const Recipe *recipe);
 
-/* From the file to a part: coded video in GStreamer's data protocol. */
+/* The words of the pipeline from the file to a part: coded video in GStreamer's data protocol
+ * (GDP). */
 GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);
 
-/* The parts whose names match `pattern` in `directory`, in their order, and the rest of the
- * file. */
+/* The words of the pipeline that joins the parts in `directory` whose names match `pattern` with
+ * the rest of the file. */
 GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
                        const gchar *output);
 
-/* Units a second in which frames of the video's rate, and milliseconds, are whole numbers: the
- * clock of MP4 files. */
+/* The time scale for MP4 files: units a second in which frame durations and milliseconds are whole
+ * numbers. */
 guint recipe_time_scale(const Recipe *recipe);
 
 /* The words as a line for a shell. Caller frees. */

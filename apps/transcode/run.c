@@ -16,6 +16,10 @@ G_DEFINE_QUARK(transcode - error - quark, transcode_error)
 
 #define TICK_MS 100
 
+/* Some demuxers never end. What one tick takes beyond its time was spent stopped, and not counted.
+ */
+#define STANDSTILL_TICKS (120 * 1000 / TICK_MS)
+
 /* One run of a pipeline. */
 typedef struct {
   const RunPlan *plan;
@@ -26,12 +30,15 @@ typedef struct {
   Chunks chunks;
   Decoding decoding;
   Progress *progress;
-  gint joined; /* frames of parts that have gone into the muxer; atomic */
-  gboolean said_backends;
-  GError *error; /* why it stopped early */
+  gint joined; /* packets of parts sent to the muxer; atomic */
+  gboolean backends_reported;
+  gboolean gap_reported;
+  guint64 moved; /* frames and bytes at the last tick */
+  guint still;   /* ticks since they changed */
+  GError *error; /* why the run stopped early */
 } Run;
 
-/* Only the first reason counts: the rest follows from it. */
+/* Stops the run. Only the first reason counts: later ones follow from it. */
 static void stop(Run *run, GError *reason)
 {
   if (run->error)
@@ -47,7 +54,7 @@ static void interrupt(gpointer data)
                          "Interrupted. Nothing is left of the file that was being written."));
 }
 
-/* From the decoder's thread. */
+/* Called from the decoder's thread. */
 static void report_break(GstClockTime time, gpointer data)
 {
   Run *run = data;
@@ -66,9 +73,9 @@ static GError *broken_error(Run *run, GstClockTime time, const gchar *cause)
   g_autofree gchar *where = progress_time(GST_CLOCK_TIME_IS_VALID(time) ? time : position);
 
   return g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                     "\"%s\" is broken at %s: %s (%u frames had been filtered). --keep-going "
-                     "filters what can be decoded.",
-                     run->recipe->media->path, where, cause, frames);
+                     "\"%s\" is broken at %s: %s (%u frames had been filtered).%s",
+                     run->recipe->media->path, where, cause, frames,
+                     run->options->keep_going ? "" : " --keep-going filters what can be decoded.");
 }
 
 static gboolean is_from(const GstMessage *message, GstElement *pipeline, const gchar *name)
@@ -88,7 +95,8 @@ static void get_size(const GstCaps *caps, gint *width, gint *height)
   }
 }
 
-/* What it got last, it may have refused, and goes by what it had before. */
+/* Explains an error of the muxer, which may have refused new caps: it then still has the old ones.
+ */
 static GError *muxer_error(Run *run, const gchar *cause)
 {
   g_autoptr(GstElement) coded = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_CODED);
@@ -128,9 +136,9 @@ static GError *encoder_error(Run *run, const gchar *cause)
                      run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
 }
 
-/* Nothing says which element did not agree, and parsebin may say nothing at all: it keeps errors of
- * a demuxer that it is just starting to itself. */
-static GError *disagreement(Run *run)
+/* Explains a failed negotiation: errors do not tell which element failed, and parsebin posts none
+ * of a demuxer that it is just starting. */
+static GError *negotiation_error(Run *run)
 {
   gint width, height;
 
@@ -149,7 +157,7 @@ static GError *error_of(Run *run, GstMessage *message)
 
   gst_message_parse_error(message, &cause, &details);
   if (details && (strstr(details, "not-linked") || strstr(details, "not-negotiated")))
-    return disagreement(run);
+    return negotiation_error(run);
   if (is_from(message, run->pipeline, RECIPE_SINK))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED,
                        "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
@@ -176,12 +184,33 @@ static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
   return TRUE;
 }
 
-/* The file cannot be read on: what has been read is all there is. */
+/* Ends all streams where the file cannot be read further, so that the rest is written. */
 static void end_streams(Run *run)
 {
   g_autoptr(GstElement) in = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_IN);
 
   gst_element_foreach_src_pad(in, end_pad, NULL);
+}
+
+/* Demuxers of transport streams go on where packets are missing, and warn. */
+static void take_warning(Run *run, GstMessage *message)
+{
+  g_autoptr(GError) warning = NULL;
+  GError *error;
+
+  gst_message_parse_warning(message, &warning, NULL);
+  if (!g_error_matches(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_DEMUX) ||
+      !is_from(message, run->pipeline, RECIPE_IN))
+    return;
+  error = broken_error(run, GST_CLOCK_TIME_NONE, warning->message);
+  if (!run->options->keep_going) {
+    stop(run, error);
+    return;
+  }
+  if (!run->gap_reported && !run->options->json)
+    app_say("Warning: %s", error->message);
+  run->gap_reported = TRUE;
+  g_error_free(error);
 }
 
 static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
@@ -205,11 +234,14 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     }
     break;
   }
+  case GST_MESSAGE_WARNING:
+    take_warning(run, message);
+    break;
   case GST_MESSAGE_APPLICATION:
     if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
       stop(run, broken_error(run, time, "a frame cannot be decoded"));
     else
-      stop(run, disagreement(run));
+      stop(run, negotiation_error(run));
     break;
   default:
     break;
@@ -232,25 +264,35 @@ static gdouble share_done(const Run *run, GstClockTime position)
   return (gdouble)(position - start) / (gdouble)(end - start);
 }
 
+static void check_standstill(Run *run, guint64 moved)
+{
+  run->still = moved == run->moved ? run->still + 1 : 0;
+  run->moved = moved;
+  if (run->still == STANDSTILL_TICKS)
+    stop(run, broken_error(run, GST_CLOCK_TIME_NONE, "nothing has moved for two minutes"));
+}
+
 static gboolean tick(gpointer data)
 {
   Run *run = data;
+  const guint64 bytes = output_size(run->plan->output);
   GstClockTime position = GST_CLOCK_TIME_NONE;
   guint frames;
 
   if (run->plan->packets > 0) {
     frames = g_atomic_int_get(&run->joined);
-    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames,
-                  output_size(run->plan->output));
+    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames, bytes);
+    check_standstill(run, frames + bytes);
     return G_SOURCE_CONTINUE;
   }
   frames = chunks_progress(&run->chunks, &position);
+  check_standstill(run, frames + bytes);
 
-  if (frames > 0 && !run->said_backends) {
-    run->said_backends = TRUE;
-    progress_backends(run->progress, run->pipeline);
+  if (frames > 0 && !run->backends_reported) {
+    run->backends_reported = TRUE;
+    progress_backends(run->progress, run->recipe, run->pipeline);
   }
-  progress_show(run->progress, share_done(run, position), frames, output_size(run->plan->output));
+  progress_show(run->progress, share_done(run, position), frames, bytes);
   return G_SOURCE_CONTINUE;
 }
 
@@ -259,7 +301,7 @@ static GstElement *element(const Run *run, const gchar *name)
   return gst_bin_get_by_name(GST_BIN(run->pipeline), name);
 }
 
-/* Packets before the part, and those that are shown before its first keyframe, are not decoded. */
+/* Skips packets before the part, and those shown before its first keyframe. */
 static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   const Run *run = data;
@@ -269,12 +311,32 @@ static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
                                                                         : GST_PAD_PROBE_OK;
 }
 
-/* Called once gst_parse_launchv() has tried to link the pad. */
-static void check_link(GstElement *in, GstPad *pad, gpointer data)
+/* mp4mux would make the name of a track the title of the file. */
+static GstPadProbeReturn drop_name(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  GstTagList *tags;
+
+  if (GST_EVENT_TYPE(event) != GST_EVENT_TAG)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_tag(event, &tags);
+  if (gst_tag_list_get_scope(tags) != GST_TAG_SCOPE_STREAM)
+    return GST_PAD_PROBE_OK;
+  tags = gst_tag_list_copy(tags);
+  gst_tag_list_remove_tag(tags, GST_TAG_TITLE);
+  GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_tag(tags);
+  gst_event_unref(event);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Called after gst_parse_launchv() has tried to link the pad. */
+static void take_pad(GstElement *in, GstPad *pad, gpointer data)
 {
   const Run *run = data;
   g_autofree gchar *name = gst_pad_get_name(pad);
 
+  if (run->recipe->container->is_quicktime)
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_name, NULL, NULL);
   if (run->plan->packets == 0 && g_str_equal(name, run->recipe->media->video->pad) &&
       !gst_pad_is_linked(pad))
     gst_element_post_message(run->pipeline,
@@ -292,7 +354,7 @@ static void attach_source(Run *run)
     return;
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
-  g_signal_connect(in, "pad-added", G_CALLBACK(check_link), run);
+  g_signal_connect(in, "pad-added", G_CALLBACK(take_pad), run);
   if (media->keeps_ssa)
     subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
@@ -318,8 +380,8 @@ static void attach_video(Run *run)
   decoding_attach(&run->decoding, run->recipe->media->video, decoder);
 }
 
-/* Into a part go events that can be written down, which those with objects in them cannot. */
-static GstPadProbeReturn write_down(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+/* Drops events that GDP cannot serialize, because they hold objects, before a part is written. */
+static GstPadProbeReturn drop_unserializable(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   const gchar *id;
@@ -361,7 +423,8 @@ static gboolean are_same(const GstCaps *first, const GstCaps *second)
   return TRUE;
 }
 
-/* Each part begins with its caps; muxers take no others once they have begun. */
+/* Each part begins with its caps. Drops them if they match those of the part before, since a muxer
+ * accepts no new caps once it has begun. */
 static GstPadProbeReturn keep_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   g_autoptr(GstCaps) known = gst_pad_get_current_caps(pad);
@@ -392,10 +455,10 @@ static void attach(Run *run)
   else
     attach_video(run);
   if (run->plan->range)
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, write_down, NULL, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_unserializable, NULL, NULL);
 }
 
-/* What the muxer cannot know from the streams. */
+/* Sets on the muxer what it cannot know from the streams. */
 static void tell_muxer(const Run *run)
 {
   g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
@@ -409,7 +472,8 @@ static void tell_muxer(const Run *run)
   }
 }
 
-/* Signals are caught before there is a file that they would leave behind. */
+/* Runs the main loop. Signal handlers are installed before the file is created, so that no signal
+ * leaves it behind. */
 static void play(Run *run)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
@@ -436,18 +500,42 @@ static void play(Run *run)
   app_signals_remove(&signals);
 }
 
-static GstElement *build(const GPtrArray *words, GError **error)
+/* The place of a file is no word for gst_parse_launchv(), which takes no name with a new line in it
+ * and none that is not UTF-8. */
+static gboolean is_place(const GPtrArray *words, guint index)
 {
-  g_autoptr(GPtrArray) ended = g_ptr_array_new();
+  const gchar *next = index + 1 < words->len ? g_ptr_array_index(words, index + 1) : "";
+
+  return g_str_has_prefix(g_ptr_array_index(words, index), "location=") &&
+         (g_str_equal(next, "name=" RECIPE_FILE) || g_str_equal(next, "name=" RECIPE_SINK));
+}
+
+static void set_place(GstElement *pipeline, const gchar *name, const gchar *path)
+{
+  g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+
+  if (element)
+    g_object_set(element, "location", path, NULL);
+}
+
+static GstElement *build(const RunPlan *plan, GError **error)
+{
+  g_autoptr(GPtrArray) words = g_ptr_array_new();
   g_autoptr(GError) cause = NULL;
+  g_autofree gchar *unfinished = output_unfinished(plan->output);
   GstElement *pipeline;
 
-  for (guint i = 0; i < words->len; i++)
-    g_ptr_array_add(ended, g_ptr_array_index(words, i));
-  g_ptr_array_add(ended, NULL);
-  pipeline = gst_parse_launchv((const gchar **)ended->pdata, &cause);
-  if (!cause)
+  for (guint i = 0; i < plan->words->len; i++) {
+    if (!is_place(plan->words, i))
+      g_ptr_array_add(words, g_ptr_array_index(plan->words, i));
+  }
+  g_ptr_array_add(words, NULL);
+  pipeline = gst_parse_launchv((const gchar **)words->pdata, &cause);
+  if (!cause) {
+    set_place(pipeline, RECIPE_FILE, plan->recipe->media->path);
+    set_place(pipeline, RECIPE_SINK, unfinished);
     return pipeline;
+  }
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The pipeline cannot be made: %s",
               cause->message);
   if (pipeline)
@@ -455,8 +543,9 @@ static GstElement *build(const GPtrArray *words, GError **error)
   return NULL;
 }
 
-/* Counts, and refuses what is broken: a tail that cannot be decoded shows only at the end. */
-static void judge(Run *run, RunResult *result)
+/* Fills the result, and fails for a broken source: a tail that cannot be decoded shows only at the
+ * end. */
+static void check_result(Run *run, RunResult *result)
 {
   GstClockTime ignored;
 
@@ -478,7 +567,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   Run run = {.plan = plan, .recipe = plan->recipe, .options = plan->options, .progress = progress};
 
   *result = (RunResult){.first_broken = GST_CLOCK_TIME_NONE};
-  run.pipeline = build(plan->words, error);
+  run.pipeline = build(plan, error);
   if (!run.pipeline)
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);
@@ -486,7 +575,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   tell_muxer(&run);
   play(&run);
   if (!run.error)
-    judge(&run, result);
+    check_result(&run, result);
   app_status_end();
   gst_object_unref(run.pipeline);
   if (plan->packets == 0) {

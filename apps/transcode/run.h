@@ -17,22 +17,23 @@ typedef enum {
   TRANSCODE_ERROR_INTERRUPTED, /* by SIGINT or SIGTERM */
 } TranscodeError;
 
-/* What to run. */
+/* A run. */
 typedef struct {
   const Recipe *recipe;
   const Options *options;
-  const GPtrArray *words; /* of the pipeline, into output_unfinished(output) */
+  const GPtrArray *words; /* of the pipeline, which writes output_unfinished(output) */
   const gchar *output;
   const PartRange *range; /* NULL: the whole video */
-  guint packets;          /* parts with so many frames are joined; 0: the video is filtered */
+  guint packets;          /* if parts are joined, the number of their packets; else 0 */
 } RunPlan;
 
-/* How it ended. */
+/* The result of a run. */
 typedef struct {
   guint frames;
-  guint broken; /* frames of the source */
+  guint broken; /* frames of the source that are broken or missing */
   GstClockTime first_broken;
 } RunResult;
 
-/* Runs until the end; the file is still unfinished then. FALSE with an error: there is none. */
+/* Runs to the end, and leaves the file unfinished for output_commit(). FALSE with an error: there
+ * is no file. */
 gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result, GError **error);

@@ -6,7 +6,7 @@ static const struct {
   gchar character;
 } entities[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
 
-/* Appends what the entity `name` stands for; FALSE if it is none. */
+/* Appends the character of the entity `name`; FALSE if it is unknown. */
 static gboolean append_entity(GString *text, const gchar *name)
 {
   if (name[0] == '#' && name[1] == 'x') {
@@ -39,13 +39,13 @@ gchar *subtitles_unescape(const gchar *text, gsize size)
   return g_string_free(plain, FALSE);
 }
 
-/* What is known of a stream of text. */
+/* State of a text stream. */
 typedef struct {
-  gboolean escaped; /* until text comes as it stands; what is escaped has no "<" */
+  gboolean escaped; /* the demuxer still escapes text, which then has no "<" */
   gboolean without_tags;
 } Text;
 
-/* The text without <b>, </i>, <font ...> and the like; other "<" stay. Frees `text`. */
+/* The text without tags such as <b>, </i> and <font ...>; other "<" stay. Frees `text`. */
 static gchar *remove_tags(gchar *text)
 {
   static GRegex *tags = NULL;
@@ -90,7 +90,7 @@ static gboolean is_markup(const MediaStream *stream)
   return g_strcmp0(gst_structure_get_string(caps, "format"), "pango-markup") == 0;
 }
 
-/* To be attached. */
+/* Data for new pads. */
 typedef struct {
   const Media *media;
   gboolean without_tags;
@@ -136,7 +136,7 @@ void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without
   Attachment *attachment = g_new(Attachment, 1);
 
   *attachment = (Attachment){media, without_tags};
-  if (media->is_matroska)
+  if (media->mkv)
     g_signal_connect_data(parsebin, "pad-added", G_CALLBACK(attach_to), attachment, free_attachment,
                           0);
   else

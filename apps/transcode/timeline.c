@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "timeline.h"
 
-/* When PTS 0 of the stream is played, which may be before the beginning. Matroska's times need no
- * segment, and its demuxer begins with one that it corrects later. */
+/* The time at which PTS 0 of the stream is played, which may be negative. For Matroska without the
+ * segment: its times need none, and the demuxer starts with one that it corrects later. */
 static gint64 zero_of(const Media *media, const MediaStream *stream, const GstSegment *segment)
 {
   if (stream->track && stream->track->plain)
     return (gint64)stream->track->delay - (gint64)stream->track->lead;
-  if (media->is_matroska || segment->format != GST_FORMAT_TIME)
+  if (media->mkv || segment->format != GST_FORMAT_TIME)
     return 0;
   return (gint64)segment->base - (gint64)segment->start;
 }
@@ -46,7 +46,8 @@ typedef struct {
   gboolean with_leads;
 } Move;
 
-/* Frames of the video that are not to be seen go; of other streams, nothing. */
+/* Sets the range to play: of the video, frames outside it are dropped; of other streams, nothing
+ * is. */
 static void set_range(const Move *move, GstSegment *segment, gint64 zero)
 {
   const Mp4Track *track = move->stream->track;
@@ -57,7 +58,7 @@ static void set_range(const Move *move, GstSegment *segment, gint64 zero)
   } else if (track && track->plain) {
     segment->start = track->lead;
     segment->stop = track->played > 0 ? track->lead + track->played : GST_CLOCK_TIME_NONE;
-  } else if (move->media->is_matroska) {
+  } else if (move->media->mkv) {
     segment->start = 0;
   }
 }

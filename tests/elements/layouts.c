@@ -296,11 +296,11 @@ GST_START_TEST(crop_metas_that_cannot_be_heeded)
   static const struct {
     guint x, y, width, height;
     const char *text;
-  } crops[] = {{6, 4, 32, 20, "shows 32x20 pixels of itself"},
+  } crops[] = {{6, 4, 32, 20, "has 32x20 pixels, but its caps say 33x21"},
                {5, 4, 33, 21, "between its chroma samples"},
                {6, 3, 33, 21, "between its chroma samples"},
-               {40, 4, 33, 21, "are not all in its 48x40"},
-               {6, 4000000000u, 33, 21, "are not all in its 48x40"}};
+               {40, 4, 33, 21, "reaches beyond its 48x40"},
+               {6, 4000000000u, 33, 21, "reaches beyond its 48x40"}};
   const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
 
   for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {

@@ -63,7 +63,7 @@ GST_START_TEST(rejected_types_are_named)
   assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
   g_object_set(harness->element, "roi-types", "face", NULL);
   push(harness, 5, &car, NULL);
-  assert_posted(bus, GST_MESSAGE_WARNING, 1, "accepts face (case counts)");
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "accepts face (upper and lower case differ)");
   for (guint i = 0; i < 40; i++) {
     gchar *name = g_strdup_printf("person-%u", i);
 
@@ -97,11 +97,11 @@ GST_START_TEST(masks_that_hide_too_little_warn)
       {"cudablockavg", "block-width=1 block-height=1", "blocks-across=5", "blocks-across=5"},
       {"cudablockavg", "block-width=1 block-height=1 roi-missing=cover", "hide nothing",
        "hide nothing"},
-      {"cudablockavg", "block-width=2 block-height=1", "blocks of 2x1 pixels are below a sixth",
+      {"cudablockavg", "block-width=2 block-height=1", "blocks of 2x1 pixels are less than a sixth",
        NULL},
-      {"cudablockavg", "block-width=9 block-height=2", "of a region of 16", NULL},
+      {"cudablockavg", "block-width=9 block-height=2", "of a region (16 pixels)", NULL},
       {"cudablockavg", "block-width=3 block-height=3", NULL, NULL},
-      {"cudablockavg", "block-width=2 roi-missing=cover regions=0,0,64,48", "of 16", NULL},
+      {"cudablockavg", "block-width=2 roi-missing=cover regions=0,0,64,48", "(16 pixels)", NULL},
       {"cudablockavg", "mode=fill", NULL, NULL},
       {"cudablockavg", "anchor=region", NULL, NULL},
       {"cudablockavg", "blocks-across=256", "one pixel", "one pixel"},
@@ -112,7 +112,8 @@ GST_START_TEST(masks_that_hide_too_little_warn)
       {"cudagaussblur", "sigma=0.1 roi-missing=cover", "sigma is 0.1", "sigma is 0.1"},
       {"cudagaussblur", "sigma=0.999", "sigma is 0.999", "sigma is 0.999"},
       {"cudagaussblur", "sigma=-4", "hides nothing", "hides nothing"},
-      {"cudagaussblur", "sigma=1", "a sigma of 1 is below 0.15 of a region of 16", NULL},
+      {"cudagaussblur", "sigma=1",
+       "a sigma of 1 is less than 0.15 of the shorter side of a region (16", NULL},
       {"cudagaussblur", "sigma=2", "a sigma of 2", NULL},
       {"cudagaussblur", "sigma=2.4", NULL, NULL},
       {"cudagaussblur", "sigma=5 sigma-vertical=2", "a sigma of 2", NULL},
@@ -183,7 +184,7 @@ GST_START_TEST(a_hundred_frames_without_warn_once)
   assert_posted(bus, GST_MESSAGE_WARNING, 1, "\"car\"");
   for (guint i = 99; i < 320; i++)
     push(harness, i, NULL, NULL);
-  assert_posted(bus, GST_MESSAGE_WARNING, 1, "no region of interest");
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "no frame has had a region");
   harness_free(harness, bus);
 
   harness = new_mosaic("roi-mode=inside", &bus);
@@ -202,7 +203,7 @@ GST_START_TEST(a_hundred_frames_without_warn_once)
                          &bus);
     for (guint i = 0; i < 120; i++)
       push(harness, i, NULL, cover ? FRAME_COVERED : ONE(1, 1, 9, 9));
-    assert_posted(bus, GST_MESSAGE_WARNING, cover, cover ? "no region of interest" : NULL);
+    assert_posted(bus, GST_MESSAGE_WARNING, cover, cover ? "no frame has had a region" : NULL);
     harness_free(harness, bus);
   }
 }

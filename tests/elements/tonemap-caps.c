@@ -121,11 +121,11 @@ GST_START_TEST(hdr_that_is_not_taken_says_why)
   static const struct {
     const char *format, *colorimetry, *text;
   } rows[] = {
-      {"NV12", "2:6:14:7", "HDR in NV12 is not taken"},
-      {"RGBA", "1:1:14:7", "HDR in RGBA is not taken"},
-      {"P010_10LE", "2:6:14:4", "HDR with the primaries smpte170m is not taken"},
+      {"NV12", "2:6:14:7", "HDR in the format NV12 is not supported"},
+      {"RGBA", "1:1:14:7", "HDR in the format RGBA is not supported"},
+      {"P010_10LE", "2:6:14:4", "HDR with the primaries smpte170m is not supported"},
       {"P010_10LE", "2:6:15:2", "allowed are bt2020, smpteeg432 (P3)"},
-      {"P010_10LE", "2:1:14:7", "HDR with the matrix rgb is not taken"},
+      {"P010_10LE", "2:1:14:7", "HDR with the colour matrix rgb is not supported"},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {

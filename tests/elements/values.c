@@ -91,7 +91,7 @@ static const struct {
     {"cudagaussblur", "sigma=-3 map-mode=none", "map-mode=luma", NULL, "map-mode", CF_FORMAT_GRAY8,
      "map-mode stays none, luma is refused"},
     {"cudagaussblur", "sigma=3 map-mode=luma sigma-relative=0", "sigma-relative=0.5", NULL,
-     "sigma-relative", CF_FORMAT_GRAY8, "only one of"},
+     "sigma-relative", CF_FORMAT_GRAY8, "set either map-mode"},
     {"cudagaussblur", "sigma=3 map-mode=none", "map-mode=file border=wrap", "border=wrap",
      "map-mode", CF_FORMAT_GRAY8, "map-location"},
     {"cudasepconv", "preset=box preset-size=5", "preset-size=4", NULL, "preset-size",

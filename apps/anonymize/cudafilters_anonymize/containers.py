@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which container a file's name asks for, what it can hold, and which encoder writes into it."""
+"""The container for a file name, the streams that it can hold, and the encoder for it."""
 import os
 
 from . import media
@@ -9,7 +9,7 @@ from .media import Gst
 MUXERS = {".mp4": "mp4mux", ".m4v": "mp4mux", ".mov": "qtmux", ".mkv": "matroskamux",
           ".webm": "webmmux"}
 
-# A quality that is hard to tell from the source: constant quality, not constant rate.
+# Constant quality that is hard to tell from the source.
 ENCODERS = {
     "video/x-h264": ("x264enc pass=qual quantizer={quality} speed-preset=medium",
                      "nvh264enc rc-mode=constqp qp-const={quality}",
@@ -21,14 +21,19 @@ ENCODERS = {
     "video/x-vp8": ("vp8enc end-usage=cq cq-level={quality} target-bitrate=20000000 deadline=1 "
                     "cpu-used=4 threads=4",),
     "video/x-av1": ("svtav1enc crf={quality} preset=8",
-                    "av1enc end-usage=q cq-level={quality} cpu-used=6 row-mt=true threads=4"),
+                    "av1enc end-usage=q min-quantizer={quality} max-quantizer={quality} cpu-used=6 "
+                    "row-mt=true threads=4"),
 }
+# What players look for in these. The muxers take VP8 and VP9 too; those of GStreamer 1.22 crash on
+# some.
+PLAYED = {"mp4mux": ("video/x-h264", "video/x-h265", "video/x-av1"),
+          "qtmux": ("video/x-h264", "video/x-h265")}
 PARSERS = {"video/x-h264": "h264parse", "video/x-h265": "h265parse", "video/x-vp9": "vp9parse",
            "video/x-av1": "av1parse"}
 PACKAGES = {"video/x-h264": "gstreamer1.0-plugins-ugly", "video/x-h265": "gstreamer1.0-plugins-bad",
             "video/x-vp9": "gstreamer1.0-plugins-good", "video/x-vp8": "gstreamer1.0-plugins-good",
             "video/x-av1": "gstreamer1.0-plugins-bad"}
-# What is copied: sound and subtitles of any kind.
+# Caps of streams that are copied: audio and subtitles.
 COPIED = ("audio/", "text/", "subtitle/", "subpicture/", "application/x-ssa", "application/x-ass",
           "application/x-usf", "application/x-subtitle")
 PANGO = Gst.Caps.from_string("text/x-raw,format=pango-markup")
@@ -37,20 +42,20 @@ PANGO = Gst.Caps.from_string("text/x-raw,format=pango-markup")
 def muxer_name(path):
     ending = os.path.splitext(path)[1].lower()
     if ending not in MUXERS:
-        raise Problem(f"{path}: which container is that? The name has to end in "
+        raise Problem(f"{path}: the name of the new file has to end in "
                       f"{', '.join(MUXERS)}", USAGE)
     return MUXERS[ending]
 
 
 def plain_text(caps):
-    """Subtitles as muxers take them: demuxers call UTF-8 text Pango markup."""
+    """The caps of subtitles that muxers take: demuxers call UTF-8 text Pango markup."""
     if caps.can_intersect(PANGO):
         return Gst.Caps.from_string("text/x-raw,format=utf8")
     return caps
 
 
 def template_for(muxer, caps):
-    """The pad template of a muxer's factory that takes these caps, or None."""
+    """The sink pad template of a muxer's factory for these caps, or None."""
     for template in muxer.get_static_pad_templates():
         if template.direction == Gst.PadDirection.SINK and template.get_caps().can_intersect(caps):
             return template
@@ -63,13 +68,13 @@ def keeps_ssa(path):
 
 
 def is_copied(caps):
-    """Or is it data that no container here takes, such as a camera's measurements?"""
+    """Whether a stream is audio or subtitles, and not data such as a camera's measurements."""
     return caps.get_structure(0).get_name().startswith(COPIED)
 
 
 def check(path, streams):
-    """Raises a Problem where the container cannot hold what is copied; streams: (number, caps) as
-    media.File tells them."""
+    """Raises a Problem if the container cannot hold a stream that is copied. streams: (number,
+    caps), as in media.File."""
     muxer = Gst.ElementFactory.find(muxer_name(path))
     if not muxer:
         raise Problem(f"GStreamer has no {muxer_name(path)} here: install "
@@ -83,12 +88,14 @@ def check(path, streams):
 
 
 def codec_for(path, source):
-    """The caps name to encode to: the source's own, where it can be encoded and held here."""
+    """The media type to encode to: the source's, if it can be encoded and the container can hold
+    it, else a fallback of the container."""
     muxer = Gst.ElementFactory.find(muxer_name(path))
     fallbacks = ("video/x-vp9", "video/x-vp8") if path.lower().endswith(".webm") else (
         "video/x-h264",)
     for codec in (source, *fallbacks):
-        if (codec in ENCODERS and template_for(muxer, Gst.Caps.new_empty_simple(codec)) and
+        if (codec in PLAYED.get(muxer_name(path), ENCODERS) and
+                template_for(muxer, Gst.Caps.new_empty_simple(codec)) and
                 encoder_description(codec)):
             return codec
     raise Problem(f"GStreamer has no encoder for {fallbacks[0]} here: install "
@@ -107,7 +114,7 @@ def encoder_description(codec):
 
 
 def encoder(codec, quality):
-    """A bin from raw video to what muxers take."""
+    """A bin that encodes raw video for a muxer."""
     description = encoder_description(codec).format(quality=quality)
     parser = PARSERS.get(codec)
     return media.parse(f"{description} ! {parser}" if parser else description), description

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which detector looks at the pictures.
+"""Chooses the detector.
 
 A detector has `name`; `detect_size`, which the longer side of pictures is brought down to before it
 sees them; `threshold`, from which confidence on a detection begins a track of its own, while less
@@ -19,7 +19,7 @@ PATTERNS = ("face_detection_yunet*.onnx", "yunet*.onnx", "centerface*.onnx")
 
 
 def usual_places():
-    """Models that are there, best first."""
+    """Paths of the models found, the best first."""
     if os.environ.get(ENVIRONMENT):
         return [os.environ[ENVIRONMENT]]
     found = []
@@ -42,7 +42,7 @@ def open_model(path, smallest):
 
 
 def choose(kind, model, smallest):
-    """kind: auto, haar or model; model: a path, or None for the usual places."""
+    """Opens a detector. kind: auto, haar or model; model: a path, or None to search for one."""
     if kind != "haar":
         if model:
             return open_model(model, smallest)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Problems that are told to the user in one sentence."""
+"""Errors for the user, in one sentence each."""
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
 class Problem(Exception):
-    """What failed, on which value, and what to do; `status` is the exit status."""
+    """An error: what failed, on which value, and what to do; `status` is the exit status."""
 
     def __init__(self, message, status=FAILED):
         super().__init__(message)
@@ -13,4 +13,4 @@ class Problem(Exception):
 
 
 class Interrupted(Exception):
-    """SIGINT or SIGTERM came."""
+    """SIGINT or SIGTERM was received."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The second pass: decodes the video, covers what the plan says, encodes it, and copies audio,
-subtitles, tags and chapters as they are."""
+"""The second pass: decodes the video, covers the regions of the plan, encodes it, and copies audio,
+subtitles, tags and chapters."""
 import os
 
 from . import containers, mask, media
 from .errors import Problem
 from .media import Gst
 
-# Pictures in tags and attachments (covers, previews) may show faces, and nobody looks at them.
+# Tags with pictures (covers, previews), which may show faces, and are left out.
 TAGS_WITH_PICTURES = ("image", "preview-image", "attachment")
 
 
@@ -68,7 +68,8 @@ class Filtering:
             raise Problem(f"{self.muxer.get_factory().get_name()} does not take {caps.to_string()}")
 
     def on_frame(self, pad, info):
-        """Fails closed: a frame whose regions could not be set is dropped, and ends the pass."""
+        """A probe: sets the regions of a frame. Fails closed: a frame whose regions could not be
+        set is dropped, and ends the pass."""
         self.set_regions(info.get_buffer().pts, pad.get_current_caps().get_structure(0))
         self.frames += 1
         return Gst.PadProbeReturn.OK
@@ -99,7 +100,7 @@ class Filtering:
         return os.path.getsize(self.part) if os.path.exists(self.part) else 0
 
     def run(self, progress):
-        """progress(frames) is called now and then."""
+        """Runs the pass; calls progress(frames) at intervals."""
         try:
             self.file.start()
             stands = media.Standstill()
@@ -107,19 +108,20 @@ class Filtering:
                 stands.check(f"{self.frames} frames were covered, {self.written()} bytes written")
                 progress(self.frames)
         except Problem as problem:
-            raise Problem(f"{self.path}: {problem}{self.advice(str(problem))}") from problem
+            file = self.part if "filesink" in str(problem) else self.path
+            raise Problem(f"{file}: {problem}{self.advice(str(problem))}") from problem
         finally:
             self.file.stop()
 
 
 def endless_queue():
-    """Streams wait here for each other: how far apart their packets of one time lie is up to the
-    file, and to the encoder, which looks ahead."""
+    """A queue without limits: files may interleave streams coarsely, and encoders look ahead, so
+    that streams wait for each other at the muxer."""
     return media.make("queue", max_size_buffers=0, max_size_bytes=0, max_size_time=0)
 
 
 def strip_pictures(pad, info):
-    """A probe: takes pictures out of tags. What it pushes instead passes through it again."""
+    """A probe: removes pictures from tags. It pushes new events, and so gets them itself."""
     event = info.get_event()
     if event.type != Gst.EventType.TAG:
         return Gst.PadProbeReturn.OK
@@ -134,7 +136,7 @@ def strip_pictures(pad, info):
 
 
 def put_in_place(part, path):
-    """The finished file gets its name once it is on the disk."""
+    """Syncs the finished file to disk, and renames it."""
     with open(part, "rb") as file:
         os.fsync(file.fileno())
     os.replace(part, path)

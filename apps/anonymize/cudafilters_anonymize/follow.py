@@ -14,21 +14,21 @@ from .boxes import FOLLOWED, Box, Detection, around
 
 MOST_POINTS = 60
 FEWEST_POINTS = 6
-# Of a point that is followed there and back again, in pixels.
+# Largest error of a point that is followed forth and back, in pixels.
 MOST_ERROR = 1.5
-# Of the points, so many have to agree on one movement.
+# Fraction of the points that have to agree on one movement.
 FEWEST_AGREEING = 0.5
 MOST_SCALE_CHANGE = 1.15
 LEAST_LIKENESS = 0.4
-# What is left of the confidence after a second of following.
+# Factor on the confidence for each second of following.
 CONFIDENCE_LEFT = 0.5
 SIDE_OF_TEMPLATE = 32
 
 
 @dataclasses.dataclass
 class Followed:
-    """What is being followed: when it was last detected, how it looked then, and by how many
-    degrees it has turned since."""
+    """A followed box: when it was last detected, how it looked then, and by how many degrees it has
+    turned since."""
     box: Box
     confidence: float
     kind: str
@@ -38,8 +38,8 @@ class Followed:
 
 
 class Follower:
-    """Sees each picture once, with what was detected in it. `seconds` is how long something is
-    followed without being detected."""
+    """Follows detections through pictures, which it gets in their order. `seconds`: how long to
+    follow a box that is not detected again."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -81,7 +81,7 @@ class Follower:
         return found
 
     def is_known(self, detection):
-        """Was it in the last picture?"""
+        """Whether the box was in the last picture."""
         return bool(self.past) and matching(detection.box, self.past[-1][3]) is not None
 
     def backwards(self, gray, fresh):
@@ -100,7 +100,7 @@ class Follower:
         return Detection(one.box, one.confidence * left, FOLLOWED, one.kind)
 
     def step(self, gray, other, one, time):
-        """The box in the picture `other` and its angle, or (None, 0) where it is lost."""
+        """The box in the picture `other`, and its angle; (None, 0) if it is lost."""
         if gray is None or abs(time - one.time) > self.seconds:
             return None, 0.0
         box, turned = moved_box(gray, other, one.box)
@@ -112,7 +112,7 @@ class Follower:
 
 
 def matching(box, detections):
-    """The detection that is the same as this box, or None."""
+    """The detection of the same object as this box, or None."""
     best = max(detections, key=lambda detection: detection.box.iou(box), default=None)
     return best if best and best.box.iou(box) > 0.3 else None
 
@@ -128,14 +128,14 @@ def template(gray, box, angle=0.0):
 
 
 def likeness(one, other):
-    """Their correlation, -1..1."""
+    """The correlation of two images, -1..1."""
     one, other = one - one.mean(), other - other.mean()
     norm = math.sqrt(float((one * one).sum()) * float((other * other).sum()))
     return float((one * other).sum()) / norm if norm > 1e-6 else 0.0
 
 
 def moved_box(gray, other, box):
-    """Where the points in the box have gone, all together: (box, degrees), or (None, 0)."""
+    """The movement of the points in the box: (new box, degrees), or (None, 0)."""
     height, width = gray.shape
     inner = box.grown(-0.1)
     x0, y0 = max(round(inner.x), 0), max(round(inner.y), 0)

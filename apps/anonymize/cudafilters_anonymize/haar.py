@@ -17,8 +17,8 @@ PROFILE = "haarcascade_profileface.xml"
 ANGLES = (0, -25, 25)
 SCALE_STEP = 1.15
 FEWEST_NEIGHBOURS = 2
-# A detection is the more certain the more windows agree; in turned pictures and profiles more have
-# to, for there is more in them that looks like a face and is none.
+# Number of agreeing windows for a confidence of one half. Turned pictures and profiles have more
+# false detections, and need more.
 HALF_SURE_UPRIGHT, HALF_SURE_ELSE = 4, 6
 
 
@@ -35,13 +35,13 @@ def cascade(name):
 
 
 class Haar:
-    """Finds faces in pictures whose longer side the caller has brought down to detect_size."""
+    """Detects faces in pictures that the caller has scaled to detect_size."""
     name = "haar"
     detect_size = 640
     threshold = 0.5
 
     def __init__(self, smallest):
-        """smallest: of faces, as a fraction of the picture's shorter side."""
+        """smallest: size of the smallest face, as a fraction of the picture's shorter side."""
         self.smallest = smallest
         self.frontal = cascade(FRONTAL)
         self.profile = cascade(PROFILE)
@@ -79,7 +79,7 @@ class Haar:
 
 
 def merged(found):
-    """Detections of one face in several searches become one that covers them all."""
+    """Merges detections of one face by several searches into one that covers all of them."""
     result = []
     for one in sorted(found, key=lambda detection: -detection.confidence):
         for index, other in enumerate(result):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One run: what was asked, and the steps to it."""
+"""A run of the program, step by step."""
 import os
 import time
 import types
@@ -8,16 +8,16 @@ from . import containers, detector, filtering, mask, media, plan, records, repor
 from .errors import USAGE, Problem
 from .pictures import Pictures
 
-# So many times a result in which a face is found again is made anew.
+# With --check: how often a result in which a face is found is made again.
 MOST_ROUNDS = 3
-# What overlaps with a region so much is the face that it covers.
+# A detection that overlaps a region this much is the covered face.
 SAME_FACE = 0.25
-# A file may be longer than its pictures, in ns; what is more is said.
+# Difference between the duration of a file and its last picture that needs no warning, in ns.
 LONGEST_TAIL = 1e9
 
 
 class Job:
-    """options: as the command line gives them; told: a Report; version: of this program."""
+    """options: of the command line; told: a Report; version: of this program."""
 
     def __init__(self, options, told, version):
         self.version = version
@@ -49,7 +49,7 @@ class Job:
         return self.detector.threshold
 
     def check_files(self):
-        """Before any work: everything that can be known to fail."""
+        """Checks, before any work, all that can be checked."""
         options = self.options
         if not os.path.isfile(options.input):
             raise Problem(f"there is no file {options.input}", USAGE)
@@ -65,8 +65,8 @@ class Job:
                 raise Problem(f"{path} exists; --overwrite replaces it", USAGE)
             folder = os.path.dirname(path) or "."
             if not os.access(folder, os.W_OK):
-                raise Problem(f"{path} cannot be written: {folder} is no folder that you may write "
-                              "to", USAGE)
+                raise Problem(f"{path} cannot be written: {folder} is not a folder that you may "
+                              "write to", USAGE)
 
     def results(self):
         video = [] if self.options.detect_only else [self.output]
@@ -103,10 +103,10 @@ class Job:
     def look(self):
         pictures = Pictures(self.options.input, self.detect_size())
         name = self.options.detections if self.given else self.detector.name
-        self.told.say(f"{self.options.input}: looking, by {name}")
+        self.told.say(f"{self.options.input}: looking for faces with {name}")
         if self.detector and self.detector.name == "haar" and self.options.detector == "auto":
             self.told.warn("no model was found, so faces are looked for with OpenCV's Haar "
-                           "cascades, which miss turned and small ones; --model takes a better "
+                           "cascades, which miss turned and small faces; --model names a better "
                            "detector")
         self.told.begin()
         duration = None
@@ -143,11 +143,11 @@ class Job:
                 self.told.warn("only the first video of the file is covered and written; another "
                                "one is left out")
             elif kind is None and not containers.is_copied(caps):
-                self.told.warn(f"{caps.get_structure(0).get_name()} is neither sound nor "
+                self.told.warn(f"{caps.get_structure(0).get_name()} is neither audio nor "
                                "subtitles, and is left out")
 
     def make_encoder(self):
-        """For Filtering: (element, its description)."""
+        """The encoder for Filtering: (element, its description)."""
         if self.options.encoder:
             return media.parse(self.options.encoder), self.options.encoder
         codec = containers.codec_for(self.output, self.source_codec)
@@ -193,10 +193,10 @@ class Job:
                       "another --mask, or a stronger one")
 
     def find_again(self, part):
-        """In which frames of the result the detector finds a face where one is covered."""
+        """Numbers of the frames of the result in which a covered face is detected."""
         pictures = Pictures(part, self.detect_size())
         total = len(self.plan.frames)
-        self.told.say("looking at the result")
+        self.told.say("looking for faces in the result")
         self.told.begin()
         threshold = self.options.threshold
         if threshold is None:

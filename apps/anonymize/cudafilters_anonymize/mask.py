@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The element that covers, and the regions of a frame in its words."""
+"""The element that covers faces, and its property `regions` for a frame."""
 import dataclasses
 import math
 
@@ -9,7 +9,7 @@ from .errors import USAGE, Problem
 
 MASKS = ("blur", "mosaic", "fill")
 SHAPES = ("ellipse", "rectangle")
-# In a list of boxes to cover: all of the frame.
+# In a list of boxes: the whole frame.
 WHOLE = object()
 
 
@@ -52,7 +52,7 @@ class Mask:
         return element
 
     def whole(self, width, height):
-        """A box that covers all of such a frame: of an ellipse, what lies in a corner too."""
+        """A box whose region, ellipse or not, covers a whole frame of this size."""
         if self.shape == "rectangle":
             return Box(0, 0, width, height)
         grow = (math.sqrt(2) - 1) / 2 + 0.01
@@ -60,7 +60,7 @@ class Mask:
 
 
 def as_text(boxes):
-    """What the property `regions` takes: whole pixels, outwards."""
+    """The value of the property `regions`: boxes rounded outwards to whole pixels."""
     words = []
     for box in boxes:
         x, y = math.floor(box.x), math.floor(box.y)

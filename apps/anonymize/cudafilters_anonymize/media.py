@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What both passes need of GStreamer: a file's streams, its messages, its end."""
+"""GStreamer for both passes: the streams of a file, bus messages, the end."""
 import time
 
 import gi
@@ -16,7 +16,7 @@ POLL_NS = 100 * Gst.MSECOND
 
 
 def decode_on_the_cpu():
-    """Pictures are looked at in system memory; what decoders of a GPU give may be elsewhere."""
+    """Disables hardware decoders, whose output may not be in system memory."""
     for factory in Gst.ElementFactory.list_get_elements(
             Gst.ELEMENT_FACTORY_TYPE_DECODER | Gst.ELEMENT_FACTORY_TYPE_MEDIA_VIDEO,
             Gst.Rank.MARGINAL):
@@ -40,7 +40,7 @@ def parse(description):
     try:
         return Gst.parse_bin_from_description(description, True)
     except GLib.Error as error:
-        raise Problem(f"\"{description}\" is no pipeline: {error.message}") from error
+        raise Problem(f"\"{description}\" cannot be read: {error.message}") from error
 
 
 def is_video(caps):
@@ -124,7 +124,7 @@ class File:
         return call
 
     def fail(self, problem):
-        """From any thread: ends the pass with this problem, the first one that comes."""
+        """Ends the pass with this problem, unless there is one already. Any thread."""
         self.problem = self.problem or problem
         self.pipeline.post_message(Gst.Message.new_application(
             self.pipeline, Gst.Structure.new_empty("problem")))
@@ -142,17 +142,17 @@ class File:
         self.video = queue.get_static_pad("sink")
 
     def add(self, *elements):
-        """Elements, linked in this order, in the pipeline and in its state."""
+        """Adds elements to the pipeline, links them in this order, and sets its state."""
         for element in elements:
             self.pipeline.add(element)
         for one, other in zip(elements, elements[1:]):
             if not one.link(other):
-                raise Problem(f"{one.get_name()} does not link to {other.get_name()}")
+                raise Problem(f"{one.get_name()} cannot be linked to {other.get_name()}")
         for element in reversed(elements):
             element.sync_state_with_parent()
 
     def discard(self, pad):
-        """Leaves a stream out. The queue lets others start while the sink waits for them."""
+        """Discards a stream. The sink waits in PAUSED; the leaky queue lets other streams go on."""
         queue = make("queue", max_size_buffers=1, max_size_bytes=0, max_size_time=0)
         queue.set_property("leaky", 2)
         self.add(queue, make("fakesink", sync=False, **{"async": False}))
@@ -161,21 +161,20 @@ class File:
     def start(self):
         if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
             self.message(0)
-            raise Problem("the pipeline does not start")
+            raise Problem("the pipeline could not be started")
 
     def message(self, timeout):
-        """Waits for a message at most `timeout` ns: True at the end of the file. Raises what went
-        wrong."""
+        """Waits up to `timeout` ns for a message. True at the end of the file; raises errors."""
         message = self.pipeline.get_bus().timed_pop_filtered(
             timeout, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.APPLICATION)
         if self.problem:
             raise self.problem
         if message and message.type == Gst.MessageType.ERROR:
-            raise Problem(told(message))
+            raise Problem(describe_message(message))
         return message is not None and message.type == Gst.MessageType.EOS
 
     def duration(self):
-        """In ns, or None."""
+        """The duration in ns, or None."""
         found, duration = self.pipeline.query_duration(Gst.Format.TIME)
         return duration if found and duration > 0 else None
 
@@ -184,9 +183,9 @@ class File:
 
 
 class Standstill:
-    """Raises a Problem where nothing moves any more: better an end than a program that hangs."""
+    """Raises a Problem when there is no progress any more, so that the program does not hang."""
     SECONDS = 120
-    # Between two checks; what is more was spent stopped, by Ctrl-Z say, and is not counted.
+    # Longest time between two checks that counts: more was spent stopped, as by Ctrl-Z.
     MOST_AT_ONCE = 1
 
     def __init__(self):
@@ -195,13 +194,13 @@ class Standstill:
         self.still = 0
 
     def check(self, where):
-        """where: what has been done, in words that change as long as there is progress."""
+        """where: a text that changes while there is progress, and says how much is done."""
         now = time.monotonic()
         self.still = (self.still + min(now - self.last, self.MOST_AT_ONCE)
                       if where == self.where else 0)
         self.where, self.last = where, now
         if self.still > self.SECONDS:
-            raise Problem(f"nothing has moved for {self.SECONDS} seconds: {where}")
+            raise Problem(f"no progress for {self.SECONDS} seconds: {where}")
 
 
 def begin_at_zero(pad, info):
@@ -220,7 +219,7 @@ def begin_at_zero(pad, info):
     return Gst.PadProbeReturn.DROP
 
 
-def told(message):
+def describe_message(message):
     error, detail = message.parse_error()
     last = (detail or "").strip().splitlines()[-1:]
     reason = last[0] if last else ""
@@ -231,5 +230,5 @@ def told(message):
 
 
 def upright():
-    """Turns pictures as players would show them; their tag then says that they are upright."""
+    """Elements that rotate pictures as players do; their tag then says that they are upright."""
     return make("videoflip", video_direction="auto")

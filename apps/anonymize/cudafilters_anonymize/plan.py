@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is covered in which frame, and which frames are unsure.
+"""The plan: which boxes are covered in each frame, and which frames are unsure.
 
 A track is covered where it was seen, where it was out of sight for a while, some time before it was
 first seen and after it was last seen. There it goes on as it moved, over the edge of the picture
@@ -10,10 +10,10 @@ import dataclasses
 from . import tracks
 from .boxes import DETECTED, Box, around
 
-# Of regions, besides those of detections.
+# Sources of regions, besides those of detections.
 BRIDGED, BEFORE, AFTER = "bridged", "before", "after"
 
-# Why a frame is unsure.
+# Reasons why a frame is unsure.
 LOST = "a face was lost in mid-picture"
 APPEARED = "a face appeared in mid-picture"
 OUT_OF_SIGHT = "a face was out of sight"
@@ -23,12 +23,11 @@ SKIPPED = "pictures are missing here"
 
 # A face this near to the edge, as a fraction of its size, may have left the picture.
 NEAR_EDGE = 0.35
-# Masks lie still where detections jitter: centres are averaged over so long to each side. Faces
-# that are cut by the edge or half hidden are detected too small: they are taken to be as large as
-# the largest over so long.
+# Detections jitter, so centres of masks are averaged over this time to each side. Faces that are
+# half hidden or cut by the edge are detected too small, so the largest size in this time is used.
 CENTRES_NS = 90_000_000
 SIZES_NS = 500_000_000
-# What follows a frame after so many times the usual distance was preceded by a hole.
+# A distance between frames of this many times the usual one is a hole.
 HOLE = 3.5
 HOLE_NS = 200_000_000
 
@@ -49,7 +48,7 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """One box to cover, of which track, and why: a source of a Detection or of this file."""
+    """A box to cover, its track, and its source: one of a Detection or of this file."""
     box: Box
     track: int
     source: str
@@ -100,7 +99,7 @@ class Plan:
                                 max(box.height for box in sizes)))
 
     def near(self, number, boxes, time):
-        """The track's boxes in this frame and in those at most `time` away."""
+        """The boxes of the track in this frame and in frames at most `time` away."""
         found = [boxes[number][0].box]
         for step in (-1, 1):
             other = number + step
@@ -144,7 +143,7 @@ class Plan:
             number += step
 
     def is_leaving(self, seen, place):
-        """Is it near the edge, further out than when it was last seen, and not yet gone?"""
+        """Whether the box is near the edge, moving out, and not yet out of the picture."""
         return (self.is_near_edge(seen) and
                 0 < place.within(*self.size) < min(seen.within(*self.size), 1.0))
 

@@ -16,10 +16,10 @@ from .errors import USAGE, Problem
 FORMAT = "cudafilters-anonymize"
 VERSION = 1
 
-# Pixels; no picture is as large.
+# Limit on coordinates in pixels, beyond any picture.
 FARTHEST = 1e6
 
-# What columns and members may be called.
+# Names of columns and members.
 NAMES = {
     "time": ("time", "seconds", "t"), "frame": ("frame", "frame_number"), "pts": ("pts",),
     "x": ("x", "left"), "y": ("y", "top"), "width": ("width", "w"), "height": ("height", "h"),
@@ -29,7 +29,7 @@ NAMES = {
 
 
 class Row:
-    """A detection, and when: by `time` in seconds, by `frame`, or by `pts` in ns."""
+    """A detection, and its frame: by `time` in seconds, by `frame`, or by `pts` in ns."""
 
     def __init__(self, where, values):
         self.where = where
@@ -38,7 +38,7 @@ class Row:
         self.moment = next(((name, self.number(known, name)) for name in ("pts", "frame", "time")
                             if name in known), None)
         if not self.moment:
-            raise Problem(f"{where} says neither time nor frame", USAGE)
+            raise Problem(f"{where} has neither time nor frame", USAGE)
         box = Box(*(self.pixels(known, name) for name in ("x", "y", "width", "height")))
         if box.width <= 0 or box.height <= 0:
             raise Problem(f"{where} has the size {box.width:g}x{box.height:g}; both have to be "
@@ -67,8 +67,8 @@ class Row:
 
 
 class Detections:
-    """What a file says. threshold, and size of the pictures: those of the run that wrote it, or
-    None."""
+    """The detections of a file. threshold and size of the pictures are those of the run that wrote
+    it, or None."""
 
     def __init__(self, path):
         self.path = path
@@ -102,7 +102,7 @@ class Detections:
         try:
             content = json.loads(text)
         except (RecursionError, ValueError) as error:
-            raise Problem(f"{self.path} is no JSON: {error}", USAGE) from error
+            raise Problem(f"{self.path} is not valid JSON: {error}", USAGE) from error
         if isinstance(content, dict) and content.get("format") == FORMAT:
             if content.get("version") != VERSION:
                 raise Problem(f"{self.path} is of version {content.get('version')}; this program "
@@ -128,7 +128,7 @@ class Detections:
                           "video?".format(self.path, *self.size, *size), USAGE)
 
     def doubts(self, size):
-        """A sentence for each thing that is allowed, but looks like a mistake."""
+        """Warnings of what is allowed but looks like a mistake."""
         if not self.rows:
             yield f"{self.path} has no detections: nothing is covered"
         outside = [row for row in self.rows if not row.detection.box.within(*size)]
@@ -189,7 +189,8 @@ def frame_members(number, frame, plan, whole):
 
 
 def write_sidecar(path, head, plan, whole):
-    """head: what stands before the frames; whole(number): is all of the frame covered?"""
+    """Writes the sidecar. head: members before `frames`; whole(number): whether the whole frame is
+    covered."""
     head = {"format": FORMAT, "version": VERSION, **head}
     tracks = [{"track": track.number, "type": track.sightings[track.first].kind,
                "first": round(plan.frames[track.first].time / 1e9, 6),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the program says: to people on standard error, to programs as JSON on standard output."""
+"""Output: for people on standard error, for programs as JSON on standard output."""
 import json
 import sys
 import time
@@ -15,11 +15,11 @@ class Report:
         self.as_json = as_json
         self.quiet = quiet
         self.terminal = sys.stderr.isatty() and not as_json
-        self.started = self.told = time.monotonic()
+        self.started = self.last_progress = time.monotonic()
         self.line_open = False
 
     def say(self, text, **members):
-        """A line for people; with `event` among the members, an object for programs instead."""
+        """Prints a line for people, or with --json an object, if the members have an `event`."""
         if self.as_json:
             if members:
                 print(json.dumps(members), flush=True)
@@ -41,15 +41,15 @@ class Report:
         print(f"cudafilters-anonymize: {text}", file=sys.stderr, flush=True)
 
     def begin(self):
-        self.started = self.told = time.monotonic()
+        self.started = self.last_progress = time.monotonic()
 
     def progress(self, what, frames, fraction):
         """fraction: 0..1, or None where it is not known."""
         now = time.monotonic()
         interval = 0.2 if self.terminal else PLAIN_INTERVAL
-        if now - self.told < interval or (self.quiet and not self.as_json):
+        if now - self.last_progress < interval or (self.quiet and not self.as_json):
             return
-        self.told = now
+        self.last_progress = now
         passed = now - self.started
         rate = frames / max(passed, 1e-3)
         left = passed * (1 - fraction) / fraction if fraction else None
@@ -80,7 +80,7 @@ def clock(seconds):
 
 
 def summary(plan, whole):
-    """Counts frames; whole(number): is all of the frame covered?"""
+    """Counts of frames; whole(number): whether the whole frame is covered."""
     numbers = range(len(plan.frames))
     wholes = {number for number in numbers if whole(number)}
     return {
@@ -99,8 +99,8 @@ def number(count, name):
 
 def as_sentences(counts, fail_closed):
     lines = [f"{number(counts['frames'], 'frame')}, {number(counts['faces'], 'face')}: "
-             f"{number(counts['covered'], 'frame')} covered, {counts['held']} of them held (a "
-             f"region is no detection of the frame itself), {counts['cautious']} cautious"]
+             f"{number(counts['covered'], 'frame')} covered, {counts['held']} of them held (by "
+             f"detections of other frames), {counts['cautious']} cautious (a face may be missed)"]
     if counts.get("seen_again"):
         lines.append(f"{counts['seen_again']} frames in which a face was still found are covered "
                      "whole")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The first pass over a file: what is seen in every frame."""
+"""The first pass over a file: detections and scene cuts of every frame."""
 import cv2
 
 from .boxes import Box, Detection
@@ -7,8 +7,8 @@ from .errors import Problem
 from .follow import Follower
 from .tracks import Frame
 
-# Another scene begins where small pictures differ so much, and so many times more than their
-# neighbours do; unless the picture is soon as it was before: a flash.
+# A cut is where thumbnails differ by this much, and this many times more than their neighbours do,
+# unless the picture soon is as before (a flash).
 THUMBNAIL = (16, 9)
 LEAST_DIFFERENCE = 35.0
 LEAST_JUMP = 2.0
@@ -16,13 +16,13 @@ LONGEST_FLASH = 4
 
 
 class Cuts:
-    """Small pictures of all frames, and where other scenes begin."""
+    """Finds scene cuts in thumbnails of all frames."""
 
     def __init__(self):
         self.small = []
 
     def see(self, image):
-        """Does this next picture look like one of another scene, as far as can be told now?"""
+        """Whether the next picture may begin another scene, as far as can be told so far."""
         self.small.append(cv2.resize(image, THUMBNAIL, interpolation=cv2.INTER_AREA))
         return self.jumps(len(self.small) - 1)
 
@@ -37,7 +37,7 @@ class Cuts:
         return change > max(LEAST_DIFFERENCE, LEAST_JUMP * usual)
 
     def is_cut(self, number):
-        """Once all frames are seen: does another scene begin with this frame?"""
+        """Whether a scene begins with this frame. Call after all frames were added."""
         if not self.jumps(number):
             return False
         after = range(number + 1, min(number + LONGEST_FLASH + 1, len(self.small)))
@@ -47,7 +47,7 @@ class Cuts:
 
 
 def rounded(detection, scale):
-    """In pixels of the file, as exact as the sidecar writes it."""
+    """The detection in pixels of the file, rounded as in the sidecar."""
     box = detection.box.scaled(scale)
     numbers = (round(float(value), 2) for value in (box.x, box.y, box.width, box.height))
     return Detection(Box(*numbers), round(float(detection.confidence), 4), detection.source,

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which detections in successive frames are one face. Looks at the whole clip, forwards and then
-backwards, so that a weak detection counts both after and before a sure one."""
+"""Tracks: detections of one face in successive frames. Made forwards and then backwards through the
+clip, so that weak detections count both after and before a sure one."""
 import collections
 import dataclasses
 import itertools
 
 from .boxes import DETECTED, Detection, around
 
-# Two boxes are one face if they overlap so much, or lie so near for their size.
+# Two boxes are one face if they overlap this much, or are this near relative to their size.
 LEAST_OVERLAP = 0.25
 MOST_DISTANCE = 0.7
 MOST_SIZE_RATIO = 2.0
-# A movement is taken from so many sightings.
+# Number of sightings that a movement is computed from.
 SIGHTINGS_FOR_MOTION = 6
 
 
@@ -43,7 +43,7 @@ class Track:
         return self.numbers[-1]
 
     def add(self, number, detection):
-        """Before all others, or after them."""
+        """Adds a sighting before all others, or after them."""
         if self.numbers and number < self.first:
             self.numbers.appendleft(number)
         else:
@@ -74,7 +74,7 @@ def velocity(track, frames, step):
 
 
 def expected(track, frames, number, step):
-    """Where its box should be in frame `number`, after its end or before its beginning."""
+    """The predicted box in frame `number`, after the end or before the beginning of the track."""
     outermost = track.ends(step)[0]
     dx, dy = velocity(track, frames, step)
     seconds = (frames[number].pts - frames[outermost].pts) / 1e9
@@ -82,7 +82,7 @@ def expected(track, frames, number, step):
 
 
 def nearness(box, other):
-    """0 where they are not one face, more the better they fit."""
+    """0 if the boxes are not one face, else larger the better they fit."""
     small, large = sorted((box.size, other.size))
     if small <= 0 or large / small > MOST_SIZE_RATIO:
         return 0.0
@@ -107,7 +107,7 @@ class Linker:
         self.scenes = list(itertools.accumulate(int(frame.cut) for frame in frames))
 
     def link(self):
-        """Returns (tracks, what weak detections are left over in each frame)."""
+        """Returns (tracks, weak detections without a track in each frame)."""
         active = []
         for number in range(len(self.frames)):
             active = [track for track in active if self.reaches(track.last, number)]
@@ -132,13 +132,13 @@ class Linker:
         return gap <= self.longest_gap and self.scenes[outermost] == self.scenes[number]
 
     def see(self, number, tracks, step):
-        """Sure detections have the first choice."""
+        """Assigns sure detections first, then weak ones."""
         strong = [one for one in self.free[number] if one.confidence >= self.threshold]
         weak = [one for one in self.free[number] if one.confidence < self.threshold]
         self.match(self.match(tracks, number, strong, step), number, weak, step)
 
     def match(self, tracks, number, candidates, step):
-        """Gives each candidate to the track that fits best; returns the tracks that got none."""
+        """Assigns each candidate to the track that fits best; returns the tracks without one."""
         pairs = []
         for track in tracks:
             places = (expected(track, self.frames, number, step),

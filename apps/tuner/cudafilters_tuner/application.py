@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The program: its command line, its keys, and what it keeps for the next time."""
+"""The program: command line, keys, and the session."""
 import argparse
 import json
 import os
@@ -45,13 +45,13 @@ def parse(arguments):
 
 
 def first_element(kept):
-    """That of the last session, or else the first; None where there is none."""
+    """The element of the last session, else the first; None if there is none."""
     names = model.elements()
     return kept["element"] if kept.get("element") in names else next(iter(names), None)
 
 
 class Application(Gtk.Application):
-    """`notes` is controls.json; `kept` is of the last session."""
+    """`notes` is controls.json; `kept` is the last session."""
 
     def __init__(self, arguments, notes, kept):
         super().__init__(application_id="io.github.gst_cuda_filters.Tuner",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is wrong with a command line, in one sentence, before there is a window."""
+"""Checks the command line before there is a window."""
 import os
 
 from gi.repository import Gst
@@ -9,7 +9,8 @@ from .values import from_text
 
 
 def about(arguments, element_name):
-    """Or None. `element_name` is the filter that it starts with, where `arguments` name none."""
+    """The first error in `arguments`, in one sentence, or None. `element_name`: the filter to start
+    with, if they name none."""
     names = model.elements()
     if not names:
         return ("GStreamer has none of the filters: install gst-cuda-filters, or set "
@@ -36,15 +37,15 @@ def about_setting(text, element):
     known = {control.name: control for control in controls.controls_of(element, {})
              if control.kind != "shown"}
     if not equals:
-        return f"--set {text}: NAME=VALUE is wanted, such as alpha=0.4"
+        return f"--set {text}: write NAME=VALUE, such as alpha=0.4"
     if name not in known:
-        return f"{factory} has nothing to set that is called {name}; it has: {', '.join(known)}"
+        return f"{factory} has no property {name}; it has: {', '.join(known)}"
     allowed = allowed_values(known[name], value)
-    return allowed and f"{factory} takes no {text}; allowed is {allowed}"
+    return allowed and f"{factory} does not take {text}; allowed is {allowed}"
 
 
 def allowed_values(control, text):
-    """Where `text` is none of them."""
+    """The values that `control` allows, if `text` is not one of them; else None."""
     if control.kind == "switch":
         return None if text in ("true", "false") else "true or false"
     if control.kind == "choice":

@@ -14,20 +14,20 @@ NUMBERS = {"GParamDouble": "number", "GParamFloat": "number", "GParamInt": "whol
 OTHERS = {"GParamBoolean": "switch", "GParamEnum": "choice", "GParamFlags": "flags",
           "GParamString": "text", "GstParamArray": "list"}
 
-# Owners whose properties are no settings of a filter.
+# Types whose properties are not settings of the filter.
 NOT_OURS = {"GObject", "GstObject", "GstElement", "GstBaseTransform", "GstVideoFilter"}
 
-# Nobody drags a slider over more than this.
+# Largest span for which a slider is useful.
 WIDEST = 1e5
 
 
 @dataclasses.dataclass(frozen=True)
 class Control:
-    """One property, and how it is shown."""
+    """A property, and how to show it."""
     name: str
     nick: str
     blurb: str
-    kind: str  # number whole switch choice flags color list text file; shown: to read only
+    kind: str  # number whole switch choice flags color list text file, or shown (read-only)
     group: str
     minimum: float = 0.0
     maximum: float = 0.0
@@ -37,7 +37,7 @@ class Control:
     step: float = 0.0
     unit: str = ""  # ns, bytes or none
     choices: tuple = ()  # (nick, meaning) of a choice or flags
-    restarts: bool = False  # taken over at the next start only
+    restarts: bool = False  # takes effect at the next start
 
     @property
     def slides(self):
@@ -45,7 +45,7 @@ class Control:
 
 
 def read_notes(path):
-    """What controls.json says: {element: {property: entry}}, in its order; nothing without it."""
+    """controls.json as {element: {property: entry}}, in its order; empty without the file."""
     try:
         with open(path, encoding="utf-8") as file:
             elements = json.load(file)["elements"]
@@ -67,8 +67,8 @@ def _kind(spec):
 
 
 def _choices(element, spec, kind):
-    """(nick, meaning) of each. The class of a value has them, in different places by the age of
-    the bindings; what a GParamSpec has differs more."""
+    """(nick, meaning) of each value, from the class of a value: where that has them depends on the
+    version of the bindings, but less than with a GParamSpec."""
     members = type(element.get_property(spec.name)) if kind in ("choice", "flags") else None
     for place in ("__enum_values__", "__flags_values__"):
         members = getattr(members, place, members)
@@ -79,7 +79,7 @@ def _choices(element, spec, kind):
 
 
 def choices_of(element, name):
-    """The nicks that a property of any element takes."""
+    """The nicks allowed for a property of any element."""
     return [nick for nick, _ in _choices(element, element.find_property(name), "choice")]
 
 
@@ -102,7 +102,7 @@ def _make(element, spec, note):
 
 
 def controls_of(element, notes):
-    """The controls of `element`, in the order of the notes; what they do not name comes last."""
+    """The controls of `element`, in the order of the notes; properties not in them come last."""
     named = notes.get(element.get_factory().get_name(), {})
     specs = {spec.name: spec for spec in element.list_properties()
              if spec.owner_type.name not in NOT_OURS}
@@ -112,7 +112,7 @@ def controls_of(element, notes):
 
 
 def grouped(controls):
-    """{group: controls} in the order in which groups come first; that of the machine is last."""
+    """{group: controls}, in the order of first appearance; the backend is last."""
     groups = {}
     for control in sorted(controls, key=lambda control: control.group == "Backend"):
         groups.setdefault(control.group, []).append(control)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What asks: for files, for a line of text; and the page of keys."""
+"""Dialogs: for files, for a line of text, and the list of keys."""
 from gi.repository import Gdk, Gtk
 
 from .text import _
@@ -8,10 +8,10 @@ KEYS = (
     (_("File"), (("<Control>o", _("Open a file")), ("<Control>l", _("Open an address")),
                  ("<Control>s", _("Save the filtered picture")), ("<Control>q", _("Quit")))),
     (_("Play"), (("space", _("Play or pause")), ("<Control>Left", _("Back 5 seconds")),
-                 ("<Control>Right", _("On 5 seconds")))),
-    (_("Look"), (("c", _("While held: the picture before")), ("s", _("Before and after")),
+                 ("<Control>Right", _("Forward 5 seconds")))),
+    (_("View"), (("c", _("While held: the picture before")), ("s", _("Before and after")),
                  ("Left Right", _("Move the line")), ("f", _("Fit the window")),
-                 ("1", _("Actual size")), ("plus minus", _("Larger, smaller")),
+                 ("1", _("Actual size")), ("plus minus", _("Zoom in, zoom out")),
                  ("m", _("Show the blur map")))),
     (_("Tune"), (("<Control>1 <Control>2 <Control>3 <Control>4 <Control>5", _("Choose the filter")),
                  ("<Control>r", _("Reset all")), ("<Control><Shift>s", _("Save a preset")),
@@ -36,7 +36,8 @@ def show_keys(parent):
 
 
 def choose_file(parent, title, action, done, name=None, patterns=()):
-    """`done(path)`, unless it is called off. The caller keeps what is returned while it is open."""
+    """Asks for a file; calls `done(path)` unless cancelled. The caller keeps the returned chooser
+    alive while it is open."""
     chooser = Gtk.FileChooserNative(title=title, action=action, transient_for=parent, modal=True)
     if name:
         chooser.set_current_name(name)
@@ -53,7 +54,7 @@ def choose_file(parent, title, action, done, name=None, patterns=()):
 
 
 class Question(Gtk.Window):
-    """Asks for a line of text; `done(text)` with Enter or the button, nothing with Escape."""
+    """Asks for a line of text; calls `done(text)` on Enter or the button, not on Escape."""
 
     def __init__(self, parent, title, button, done, text=""):
         super().__init__(title=title, transient_for=parent, modal=True, resizable=False,

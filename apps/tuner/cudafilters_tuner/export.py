@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is tuned as a command line of gst-launch-1.0, as a C program and as a Python program."""
+"""Exports the settings as a gst-launch-1.0 line, a C program or a Python program."""
 import shlex
 
 from .source import quoted
 
-# Would be gone from the window at once.
+# A single picture would vanish from the window at once.
 STILLS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
 
 C_PROGRAM = """/* cc program.c $(pkg-config --cflags --libs gstreamer-1.0) */
@@ -66,7 +66,7 @@ if message.type == Gst.MessageType.ERROR:
 
 
 def head_of(place):
-    """What gives frames: elements with their properties, as lists of words."""
+    """The source: elements with their properties, as lists of words."""
     if place.kind == "camera":
         words = ["v4l2src"] + ([f"device={place.where}"] if place.where else [])
         return [words, ["decodebin"]]
@@ -80,7 +80,7 @@ def head_of(place):
 
 
 def _described(words):
-    """An element as gst_parse_launch wants it."""
+    """An element with its properties, for gst_parse_launch."""
     properties = (word.partition("=") for word in words[1:])
     return " ".join([words[0], *(f"{name}={quoted(value)}" for name, _, value in properties)])
 
@@ -90,7 +90,7 @@ def description_of(place):
 
 
 def as_launch(element, settings, place):
-    """`settings` are {property: text} of what is not at its default."""
+    """`settings`: {property: text} of properties not at their default."""
     words = ["gst-launch-1.0"]
     for part in head_of(place):
         words += [*(shlex.quote(word) for word in part), "!"]

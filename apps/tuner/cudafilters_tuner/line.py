@@ -10,7 +10,7 @@ from gi.repository import GLib, Gst
 from .source import detached
 
 SHOWN = "BGRA"  # what cairo and GTK paint fastest
-# What cudatonemap takes HDR in; in its other formats it takes SDR only, which it passes.
+# Formats in which cudatonemap takes HDR; SDR passes it in all formats.
 HDR_FORMATS = ("P010_10LE", "I420_10LE", "I422_10LE", "P012_LE", "P016_LE", "Y444_10LE",
                "Y444_16LE")
 QUEUE = "queue max-size-buffers=2 max-size-bytes=0 max-size-time=0"
@@ -36,11 +36,11 @@ class Line:
         bus.connect("message::error", self._report)
         bus.connect("message::warning", self._warn)
         self._out = {}
-        self._turn = 0  # counts starts: what comes from an earlier one is dropped
+        self._turn = 0  # number of the start; output of earlier ones is dropped
         self.busy = False
 
     def formats(self):
-        """That the filter takes in system memory, and for what it does."""
+        """Formats that the filter takes in system memory, for its purpose."""
         caps = self.element.get_static_pad("sink").get_pad_template_caps().to_string()
         for part in caps.split("; "):
             found = re.match(r"video/x-raw(\(memory:SystemMemory\))?, .*?format=\(string\)"
@@ -51,7 +51,7 @@ class Line:
         return [SHOWN]
 
     def push(self, sample):
-        """Only while not busy. The frame comes back through on_pair, unless there is an error."""
+        """Filters a frame, only while not busy. It comes back through on_pair, or on_error."""
         _, state, _ = self._pipeline.get_state(0)
         if state != Gst.State.PLAYING:
             self._pipeline.set_state(Gst.State.PLAYING)
@@ -60,7 +60,7 @@ class Line:
         self._in.emit("push-sample", sample)
 
     def stop(self):
-        """Until the next push."""
+        """Stops until the next push."""
         self._turn += 1
         self._pipeline.set_state(Gst.State.NULL)
         self._out = {}

@@ -11,7 +11,7 @@ def size_for(width, height):
 
 
 def drawn(shape, width, height):
-    """Rows of a radial or linear map, for a frame of this size."""
+    """The rows of a radial or linear map for a frame of this size."""
     columns, rows = size_for(width, height)
     cx, cy = shape.centre(width, height)
     along = shape.direction()
@@ -29,7 +29,7 @@ def drawn(shape, width, height):
 
 
 def of_frame(mode, data, stride, width, height):
-    """By the luma or the alpha of a frame in BGRA."""
+    """The map from the luma or alpha of a frame in BGRA."""
     columns, rows = size_for(width, height)
     result = []
     for row in range(rows):
@@ -43,7 +43,7 @@ def of_frame(mode, data, stride, width, height):
 
 
 def of_file(path, width, height):
-    """Of a PNG, PGM or PPM; None where it cannot be read."""
+    """The map of a PNG, PGM or PPM file; None if it cannot be read."""
     from gi.repository import GdkPixbuf, GLib
     columns, rows = size_for(width, height)
     try:
@@ -61,6 +61,6 @@ def of_file(path, width, height):
 
 
 def tint(values, invert):
-    """Bytes R8G8B8A8, not premultiplied: the more it blurs there, the redder."""
+    """R8G8B8A8 bytes, not premultiplied: the redder, the more blur."""
     amounts = (1.0 - value if invert else value for value in values)
     return b"".join(bytes((220, 30, 40, round(150 * amount))) for amount in amounts)

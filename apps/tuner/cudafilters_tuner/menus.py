@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The bar at the top: what is open, the filter, its presets, what can be copied, and the rest."""
+"""The header bar: menus to open a source, choose the filter, its presets, copy, and others."""
 from gi.repository import Gio, GLib, Gtk
 
 from . import presets, source
@@ -8,7 +8,7 @@ from .text import _
 
 
 def item(label, action, target):
-    """A row of a menu that gives its action a text."""
+    """A menu item that calls its action with a text."""
     made = Gio.MenuItem.new(label, None)
     made.set_action_and_target_value(action, GLib.Variant("s", target))
     return made
@@ -58,7 +58,7 @@ class Menus:
         if source.has_faces():
             first.append(_("Detect faces"), "win.faces")
         for name in (source.ANY_FORMAT, "I420", "NV12", "I420_10LE", "P010_10LE", "RGBA", "GRAY8"):
-            formats.append_item(item(_("As it comes") if name == source.ANY_FORMAT else name,
+            formats.append_item(item(_("As the source") if name == source.ANY_FORMAT else name,
                                      "win.format", name))
         first.append_submenu(_("Filtered as"), formats)
         for name, label in (("system", _("As the system")), ("light", _("Light")),
@@ -87,7 +87,7 @@ class Menus:
             return
         self._shown = (ours, users)
         menu = Gio.Menu()
-        for title, names in ((None, ours), (_("Yours"), users)):
+        for title, names in ((None, ours), (_("Your presets"), users)):
             if names:
                 section = Gio.Menu()
                 for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The controls of the filter, in groups that fold."""
+"""The panel of controls, in groups that can be folded."""
 from gi.repository import Gtk
 
 from . import controls
@@ -8,7 +8,7 @@ from .text import _
 
 FOLDED = {"Backend", "Algorithm"}
 
-# Rows close together: there are many.
+# Rows close together, since there are many.
 STYLE = b"""
 .controls scale { padding: 0px 8px 0px 2px; }
 .controls scale > marks { margin: 0px; }

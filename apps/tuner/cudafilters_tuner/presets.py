@@ -24,7 +24,7 @@ def find_ours(folder):
 
 
 def ours(element):
-    """Names of the presets that came with the program."""
+    """Names of the presets installed with the program."""
     name = f"{element.__gtype__.name}.prs"
     found = set()
     for folder in _folders():
@@ -38,7 +38,7 @@ def ours(element):
 
 
 def names(element):
-    """(ours, the user's), each sorted."""
+    """(installed presets, the user's presets), each sorted."""
     if not isinstance(element, Gst.Preset):
         return [], []
     came_along = ours(element)

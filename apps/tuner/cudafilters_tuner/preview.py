@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The picture: before on the left of a line that the mouse drags, after on the right; on it what
-can be dragged, and the blur map as a veil."""
+"""The preview: the picture before and after, on the left and right of a line that can be dragged;
+over it, handles to drag, and the blur map."""
 from gi.repository import Gdk, GLib, Graphene, Gsk, Gst, GstVideo, Gtk
 
 from . import maps, shapes
 from .text import _
 
-REACH = 12.0  # how near, in pixels of the screen, is on a handle
+REACH = 12.0  # distance from a handle, in screen pixels, that still grabs it
 ZOOMS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 LINE, SHADE = "#ffffff", "rgba(0,0,0,0.55)"
 CHOSEN, PLAIN = "#ffd54a", "#4ac8ff"
@@ -23,7 +23,7 @@ def rectangle(x, y, width, height):
 
 
 def texture_of(sample, opaque):
-    """A frame in BGRA for GTK. Opaque ones need no multiplication by their alpha."""
+    """A frame in BGRA as a texture. Opaque frames need not be premultiplied."""
     info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
     buffer = sample.get_buffer()
     meta = GstVideo.buffer_get_video_meta(buffer)
@@ -34,7 +34,7 @@ def texture_of(sample, opaque):
 
 
 def pixel_shape(sample):
-    """Width of a pixel by its height."""
+    """The pixel aspect ratio, width by height."""
     info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
     return info.par_n / info.par_d
 
@@ -47,16 +47,16 @@ class Preview(Gtk.Widget):
         self.set_overflow(Gtk.Overflow.HIDDEN)
         self._values, self._change = values, change
         self._before = self._after = self._veil = None
-        self._sample = None  # of `before`, for maps of luma and alpha
+        self._sample = None  # the sample of `before`, for luma and alpha maps
         self._aspect = 1.0
-        self.zoom = None  # None fits
+        self.zoom = None  # None: fit the window
         self.split = 0.5  # fraction of the picture's width
         self.splits = True
         self.holds_before = False
         self.shows_map = False
         self.draws_region = False
-        self.chosen = None  # index of a region
-        self._held = None  # what a drag moves
+        self.chosen = None  # index of the chosen region
+        self._held = None  # the handle being dragged
         self._band = None  # the region that is being drawn
         self._add_controllers()
         self.update_property([Gtk.AccessibleProperty.LABEL], [_("Picture, before and after")])
@@ -96,7 +96,7 @@ class Preview(Gtk.Widget):
 
     @property
     def size(self):
-        """Of the picture in its own pixels."""
+        """The size of the picture in its own pixels."""
         return (self._after.get_width(), self._after.get_height()) if self._after else (0, 0)
 
     @property
@@ -143,7 +143,7 @@ class Preview(Gtk.Widget):
         self.queue_draw()
 
     def step_zoom(self, way):
-        """To the next of ZOOMS, up or down."""
+        """Zooms to the next of ZOOMS, up or down."""
         width = self.place()[2] * self.get_scale_factor()
         now = self.zoom or (width / (self.size[0] * self._aspect) if self.size[0] else 1.0)
         further = [zoom for zoom in ZOOMS if (zoom > now * 1.01 if way > 0 else zoom < now / 1.01)]
@@ -151,7 +151,7 @@ class Preview(Gtk.Widget):
             self.set_zoom(further[0] if way > 0 else further[-1])
 
     def _scroll(self, wheel, _dx, dy):
-        """With Ctrl larger and smaller, else along."""
+        """Zooms with Ctrl, else pans."""
         zooms = bool(wheel.get_current_event_state() & Gdk.ModifierType.CONTROL_MASK)
         if zooms and dy:
             self.step_zoom(-dy)
@@ -224,7 +224,7 @@ class Preview(Gtk.Widget):
                                      GLib.Bytes.new(data), 4 * columns)
 
     def _outline(self, snapshot, x, y, width, height, how, ellipse=False, thick=2.0):
-        """Of a rectangle or an ellipse, in coordinates of the widget."""
+        """Adds the path of a rectangle or ellipse, in widget coordinates."""
         radius = Graphene.Size().init(width / 2, height / 2) if ellipse else Graphene.Size()
         shape = Gsk.RoundedRect()
         shape.init(rectangle(x, y, width, height), radius, radius, radius, radius)
@@ -280,7 +280,7 @@ class Preview(Gtk.Widget):
                 for corner in region.corners:
                     self._knob(snapshot, *self.to_widget(*corner), how)
 
-    # What is dragged
+    # Dragging
 
     def _near(self, point, x, y):
         px, py = self.to_widget(*point)
@@ -298,7 +298,7 @@ class Preview(Gtk.Widget):
                     return "corner", (self.chosen, corner), regions
         shape = shapes.map_of(values)
         if shape:
-            # The centre last: where others lie on it, they can be drawn away.
+            # The centre last, so that handles on top of it can be dragged away.
             handles = sorted(shape.handles(*self.size).items(),
                              key=lambda item: item[0] == "centre")
             for name, point in handles:
@@ -363,7 +363,7 @@ class Preview(Gtk.Widget):
         self._change("regions", shapes.format_regions([*regions, region]))
 
     def add_region(self):
-        """One in the middle, for who has no mouse."""
+        """Adds a region in the middle, for use without a mouse."""
         width, height = self.size
         if width and "regions" in self._values():
             self._add(shapes.parse_regions(self._values()["regions"]),
@@ -401,7 +401,7 @@ class Preview(Gtk.Widget):
         return True
 
     def _choose_next(self):
-        """Through the regions, and on to the next widget after the last."""
+        """Chooses the next region; after the last one focus moves to the next widget."""
         count = len(shapes.parse_regions(self._values()["regions"]))
         self.chosen = 0 if self.chosen is None else self.chosen + 1
         if self.chosen >= count:

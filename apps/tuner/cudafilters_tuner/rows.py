@@ -61,7 +61,7 @@ class Row(Gtk.Box):
 
 
 class NumberRow(Row):
-    """A slider over what is usual, and beside the name a field for all that is allowed."""
+    """A slider over the usual range, and a field for all allowed values."""
 
     def _make(self, label):
         control = self.control
@@ -104,7 +104,7 @@ class NumberRow(Row):
         self.append(self.slider)
 
     def _pressed(self, click, presses, _x, _y):
-        """Twice is the default."""
+        """A double click resets to the default."""
         if presses == 2:
             click.set_state(Gtk.EventSequenceState.CLAIMED)
             self._change(self.control.name, self._default)
@@ -124,7 +124,7 @@ class NumberRow(Row):
 
     def _paint(self, value):
         self.field.set_value(value / self._factor)
-        # A whole number is the place of many: the slider stays where the hand has it.
+        # Many positions round to one whole number: the slider is not moved under the mouse.
         if self.slider and self._of_slider(self.slider) != value:
             self.slider.set_value(self._place(value))
 
@@ -195,7 +195,7 @@ class ColorRow(Row):
 
 
 class TextRow(Row):
-    """Taken over with Enter, or when the field is left."""
+    """A text that takes effect on Enter, or when the field loses the focus."""
 
     def _make(self, label):
         entry = Gtk.Entry(hexpand=True, placeholder_text="<1,4,6,4,1>"
@@ -226,7 +226,7 @@ class TextRow(Row):
             title=_(self.control.nick), action=Gtk.FileChooserAction.OPEN,
             transient_for=self.get_root(), modal=True)
         chooser.connect("response", self._chosen)
-        self._chooser = chooser  # lives while it is open
+        self._chooser = chooser  # kept alive while open
         chooser.show()
 
     def _chosen(self, chooser, response):

@@ -26,12 +26,12 @@ def _unbend(scale, bent):
 
 
 def usable(scale, minimum):
-    """`scale`, or linear where it cannot go that far down."""
+    """`scale`, or linear for a log scale whose range includes 0 or less."""
     return "linear" if scale not in NAMES or (scale == "log" and minimum <= 0) else scale
 
 
 def place(scale, minimum, maximum, value):
-    """Where `value` is on the slider; the nearer end for what lies beyond it."""
+    """The position of `value` on the slider; values beyond it are at its ends."""
     low, high = _bend(scale, minimum), _bend(scale, maximum)
     value = min(max(value, minimum), maximum)
     return (_bend(scale, value) - low) / (high - low)
@@ -44,7 +44,7 @@ def value_at(scale, minimum, maximum, where):
 
 
 def tidy(value, span, step=0.0, start=0.0):
-    """`value` with as many digits as a slider over `span` can mean, or full steps from `start`."""
+    """`value` rounded to the resolution of a slider over `span`, or to steps from `start`."""
     if step:
         return start + step * round((value - start) / step)
     digits = 2 - math.floor(math.log10(span)) if span > 0 else 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is kept from one start to the next, in $XDG_STATE_HOME/cudafilters-tuner/session.json."""
+"""The session, kept in $XDG_STATE_HOME/cudafilters-tuner/session.json."""
 import json
 import os
 import pathlib
@@ -13,7 +13,7 @@ def path():
 
 
 def read():
-    """The last session, or nothing: a file that cannot be read is none."""
+    """The last session; empty if there is none, or its file cannot be read."""
     try:
         kept = json.loads(path().read_text(encoding="utf-8"))
         return kept if isinstance(kept, dict) else {}
@@ -22,11 +22,11 @@ def read():
 
 
 def write(kept):
-    """Whole or not at all."""
+    """Writes the session atomically."""
     try:
         path().parent.mkdir(parents=True, exist_ok=True)
         part = path().with_suffix(".part")
         part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         part.replace(path())
     except OSError:
-        pass  # a session that cannot be kept is no reason to stop
+        pass  # goes on without keeping the session

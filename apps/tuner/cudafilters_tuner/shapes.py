@@ -5,7 +5,7 @@ import dataclasses
 import math
 
 DRAWN_MAPS = ("radial", "linear")
-LEAST = 4  # pixels of a region's side
+LEAST = 4  # least side of a region, in pixels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Region:
 
 
 def parse_regions(text):
-    """Of the property `regions`; what is not understood is left out."""
+    """The regions in a value of the property `regions`; skips those that are not valid."""
     found = []
     for part in text.split(";"):
         try:
@@ -52,7 +52,7 @@ def moved(region, dx, dy):
 
 
 def resized(region, corner, to):
-    """`corner` counts as Region.corners; the opposite one stays."""
+    """The region with a corner moved; `corner` is an index into Region.corners."""
     return spanned(region.corners[3 - corner], to)
 
 
@@ -70,12 +70,12 @@ class Map:
         return self.x * width, self.y * height
 
     def direction(self):
-        """Along the line of a linear map."""
+        """The direction of the line of a linear map."""
         angle = math.radians(self.angle)
         return math.cos(angle), math.sin(angle)
 
     def handles(self, width, height):
-        """{name: point}. Distances are taken hold of right of the centre, or below the line."""
+        """{name: point}. Handles of distances are right of the centre, or below the line."""
         cx, cy = self.centre(width, height)
         along = self.direction()
         across = (1.0, 0.0) if self.mode == "radial" else (-along[1], along[0])
@@ -87,7 +87,7 @@ class Map:
         return points
 
     def dragged(self, name, to, width, height):
-        """{property: value} once the handle `name` is at `to`."""
+        """{property: value} for the handle `name` moved to `to`."""
         cx, cy = self.centre(width, height)
         dx, dy = to[0] - cx, to[1] - cy
         if name == "centre":
@@ -104,7 +104,7 @@ class Map:
 
 
 def map_of(values):
-    """The drawn map that these values of properties make, or None."""
+    """The radial or linear map of these property values, or None."""
     if values.get("map-mode") not in DRAWN_MAPS:
         return None
     return Map(values["map-mode"], *(values[f"map-{name}"]

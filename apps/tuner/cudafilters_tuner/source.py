@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where frames come from: a file, a camera, a test picture or an address; the newest one wins."""
+"""The source of frames: a file, a camera, a test picture or an address. The newest frame wins."""
 import dataclasses
 import os
 import pathlib
@@ -14,13 +14,13 @@ TEST_PATTERNS = ("smpte", "ball", "zone-plate", "checkers-8", "gradient", "snow"
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """What to open. `where` is a URI, a device or a pattern of videotestsrc."""
+    """A source to open. `where` is a URI, a device or a pattern of videotestsrc."""
     kind: str  # uri camera test
     where: str = ""
 
     @classmethod
     def of(cls, text):
-        """Of what a person writes: a file, a URI, `camera`, `camera:/dev/video0`, `test:ball`."""
+        """From a text: a file, a URI, `camera`, `camera:/dev/video0` or `test:ball`."""
         kind, _, rest = text.partition(":")
         if kind == "camera":
             return cls("camera", rest)
@@ -36,7 +36,7 @@ class Place:
 
     @property
     def path(self):
-        """Of a file; None for all else."""
+        """The path of a file; None for other sources."""
         if self.kind != "uri" or not self.where.startswith("file:"):
             return None
         return GLib.filename_from_uri(self.where)[0]
@@ -47,12 +47,12 @@ class Place:
 
 
 def quoted(text):
-    """As the value of a property in a description of a pipeline."""
+    """`text` quoted as a property's value in a pipeline description."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def head_of(place):
-    """The elements that give its frames, decoded."""
+    """The description of the elements that give decoded frames."""
     if place.kind == "camera":
         device = f" device={quoted(place.where)}" if place.where else ""
         return f"v4l2src{device} ! decodebin"
@@ -64,13 +64,13 @@ def head_of(place):
 
 
 def detached(sample):
-    """A copy, without its memory: an appsink changes the one that it has given away."""
+    """A copy that shares the buffer: an appsink reuses the sample that it gave."""
     return sample and Gst.Sample.new(sample.get_buffer(), sample.get_caps(), sample.get_segment(),
                                      None)
 
 
 def read_orientation():
-    """jpegparse tells how the camera was held; decodebin of 1.22 does without it."""
+    """Makes decodebin of 1.22 use jpegparse, which reads the orientation."""
     parser = Gst.ElementFactory.find("jpegparse")
     if parser:
         parser.set_rank(Gst.Rank.PRIMARY + 1)
@@ -94,7 +94,7 @@ class Source:
         self.place = None
 
     def open(self, place, formats, faces=False):
-        """`formats` are those that the filter takes, or the one that is wanted."""
+        """`formats`: those that the filter takes, or the one chosen."""
         self.close()
         self.place = place
         detector = ("videoconvert ! video/x-raw,format=RGB ! "
@@ -133,7 +133,7 @@ class Source:
             waiting = self._latest is not None
             self._latest = (out, sample)
             if not waiting:
-                # After hands and painting: where these are slow, frames are left out.
+                # Lower priority than input and painting: frames are skipped where these are slow.
                 GLib.idle_add(self._hand_over, priority=GLib.PRIORITY_DEFAULT_IDLE)
         return Gst.FlowReturn.OK
 
@@ -169,13 +169,13 @@ class Source:
             self._pipeline.set_state(Gst.State.PLAYING if wants else Gst.State.PAUSED)
 
     def seek(self, position):
-        """In nanoseconds."""
+        """Seeks to a position in nanoseconds."""
         if self._pipeline:
             self._pipeline.seek_simple(
                 Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE, int(position))
 
     def position(self):
-        """(position, duration) in nanoseconds; a duration of 0 is none to speak of."""
+        """(position, duration) in nanoseconds; duration 0: unknown, or a picture."""
         if not self._pipeline:
             return 0, 0
         known, position = self._pipeline.query_position(Gst.Format.TIME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Texts in the user's language, where there is a translation."""
+"""Translations of texts."""
 import gettext
 import os
 
@@ -9,5 +9,5 @@ _catalogue = gettext.translation(DOMAIN, os.environ.get("CUDAFILTERS_TUNER_LOCAL
 
 
 def _(text):
-    """`text` translated; the texts of the plugin, which has none of its own, go through it, too."""
+    """`text` in the user's language. Also for texts of the plugin, which has no translations."""
     return _catalogue.gettext(text) if text else text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tuner without its window: what is open, the filter that is tuned, its values and presets."""
+"""The tuner without its window: the source, the filter, its values and presets."""
 import time
 
 from gi.repository import GLib, GObject, Gst, GstVideo
@@ -12,7 +12,7 @@ ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg", "cudasepconv", "cudatone
 
 
 def elements():
-    """Names of ours that this GStreamer has, as their pages are ordered."""
+    """Names of the cudafilters elements that are installed, in the order of their pages."""
     return [name for name in ELEMENTS if Gst.ElementFactory.find(name)]
 
 
@@ -35,10 +35,10 @@ class Tuning(GObject.Object):
         self._notes = controls.read_notes(notes_path)
         self._source = Source(self._on_frame, lambda text: self.emit("error", text))
         self._line = None
-        self._kept = {}  # element: {property: text}, of those that are not tuned now
-        self._frame = None  # the last one of the source
-        self._stale = False  # the frame on show is not filtered with the values there are
-        self._times = []  # when pairs came
+        self._kept = {}  # element: {property: text}, for elements tuned before
+        self._frame = None  # the last frame of the source
+        self._stale = False  # the shown frame was filtered with older values
+        self._times = []  # times at which pairs came
         self.format = ANY_FORMAT
         self.faces = False
         self.controls, self.defaults = [], {}
@@ -54,7 +54,7 @@ class Tuning(GObject.Object):
         return self.element.get_factory().get_name()
 
     def choose(self, name):
-        """Tunes another element; the values of the one before are kept."""
+        """Changes to another element; keeps the values of the current one."""
         if self._line:
             self._kept[self.name] = self.changed()
             self._line.close()
@@ -97,13 +97,13 @@ class Tuning(GObject.Object):
                 self.reset(control.name)
 
     def changed(self):
-        """{property: text} of what is not at its default."""
+        """{property: text} of properties not at their default."""
         return {control.name: values.to_text(control, self.get(control.name))
                 for control in self.controls
                 if control.kind != "shown" and not self.is_default(control.name)}
 
     def set_texts(self, texts):
-        """Of another session or element: what is not known or not understood is left out."""
+        """Sets saved values; skips those that are unknown or not valid."""
         for name, text in texts.items():
             control = self.control(name)
             if control and control.kind != "shown":
@@ -113,7 +113,7 @@ class Tuning(GObject.Object):
                     self.emit("warning", f"{name}={text}")
 
     def all_texts(self):
-        """{element: {property: text}} of all that were tuned."""
+        """{element: {property: text}} of all elements tuned so far."""
         return {**self._kept, self.name: self.changed()}
 
     def keep(self, texts):
@@ -122,7 +122,7 @@ class Tuning(GObject.Object):
     # Presets
 
     def load_preset(self, name):
-        """A preset is a whole look: what it does not name goes back to its default."""
+        """Loads a preset; properties that it does not set go back to their defaults."""
         for control in self.controls:
             if control.kind != "shown" and control.group != "Backend":
                 values.write(self.element, control, self.defaults[control.name])
@@ -141,7 +141,7 @@ class Tuning(GObject.Object):
         self.emit("values")
         return good
 
-    # What plays
+    # Source
 
     @property
     def source(self):
@@ -173,7 +173,7 @@ class Tuning(GObject.Object):
             self._line.close()
 
     def refresh(self):
-        """Filters the frame on show again, unless a newer one does."""
+        """Filters the shown frame again, unless a newer one comes."""
         self._stale = True
         self._go_on()
 
@@ -192,7 +192,7 @@ class Tuning(GObject.Object):
         return not info or not info.finfo.flags & GstVideo.VideoFormatFlags.ALPHA
 
     def frame_info(self):
-        """GstVideoInfo of the frame on show, or None."""
+        """GstVideoInfo of the shown frame, or None."""
         return self._frame and GstVideo.VideoInfo.new_from_caps(self._frame.get_caps())
 
     def _on_pair(self, before, after):
@@ -216,7 +216,7 @@ class Tuning(GObject.Object):
             self.emit("value", name)
         return GLib.SOURCE_REMOVE
 
-    # What it does
+    # Statistics
 
     def frames_per_second(self):
         recent = [moment for moment in self._times if moment > time.monotonic() - 1.5]

@@ -23,7 +23,7 @@ def read(element, control):
 
 
 def write(element, control, value):
-    """The element judges the value when it filters next: read it then."""
+    """Sets a property. The element checks the value with its next frame: read it back then."""
     if control.kind in ("choice", "flags", "list"):
         Gst.util_set_object_arg(element, control.name, value)
     elif control.kind in ("text", "file"):
@@ -39,7 +39,7 @@ def write(element, control, value):
 
 
 def to_text(control, value):
-    """As gst-launch-1.0 wants it, without quotes of a shell."""
+    """The value as gst-launch-1.0 takes it, without shell quotes."""
     if control.kind == "switch":
         return "true" if value else "false"
     if control.kind == "number":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The window: the picture, the controls beside it, what plays below, and the actions of all."""
+"""The window: preview, controls beside it, playback below, and the actions."""
 import os
 
 from gi.repository import Gdk, Gio, GLib, Gtk
@@ -14,7 +14,7 @@ TICK_MILLISECONDS = 250
 SECOND = 1_000_000_000
 SHOW_WARNING_SECONDS = 8
 
-# Keys without Ctrl go to whoever writes first.
+# Text fields get keys without Ctrl first.
 PLAIN_KEYS = {
     Gdk.KEY_space: "play", Gdk.KEY_s: "split", Gdk.KEY_f: "fit", Gdk.KEY_1: "actual-size",
     Gdk.KEY_plus: "larger", Gdk.KEY_KP_Add: "larger", Gdk.KEY_minus: "smaller",
@@ -27,7 +27,7 @@ class Window(Gtk.ApplicationWindow):
         super().__init__(application=application, title="cudafilters-tuner", default_width=1280,
                          default_height=800)
         self.tuning = tuning
-        self._kept_open = None  # a chooser, while it is open
+        self._kept_open = None  # an open file chooser
         self._hide_later = 0
         self._values = {}
         self.preview = Preview(lambda: self._values, tuning.set)
@@ -38,7 +38,7 @@ class Window(Gtk.ApplicationWindow):
         self._listen()
         self._ticker = GLib.timeout_add(TICK_MILLISECONDS, self._tick)
 
-    # What is there
+    # Layout
 
     def _build(self):
         self.menus = menus.Menus(self)
@@ -133,7 +133,7 @@ class Window(Gtk.ApplicationWindow):
         self.add_controller(keys)
 
     def _take_files(self):
-        """That are dropped on the window."""
+        """Opens files dropped on the window."""
         drop = Gtk.DropTarget.new(Gdk.FileList, Gdk.DragAction.COPY)
         drop.connect("drop", self._dropped)
         self.add_controller(drop)
@@ -176,7 +176,7 @@ class Window(Gtk.ApplicationWindow):
             settings.set_property("gtk-application-prefer-dark-theme", name == "dark")
 
     def _press(self, _keys, key, _code, state):
-        """What no widget wanted."""
+        """Handles keys that no widget used."""
         if state & (Gdk.ModifierType.CONTROL_MASK | Gdk.ModifierType.ALT_MASK):
             return False
         if key == Gdk.KEY_c:
@@ -222,7 +222,7 @@ class Window(Gtk.ApplicationWindow):
         if duration:
             self.tuning.source.seek(min(max(position + seconds * SECOND, 0), duration))
 
-    # What is tuned
+    # Tuning
 
     def load_preset(self, name):
         if not self.tuning.load_preset(name):
@@ -254,7 +254,7 @@ class Window(Gtk.ApplicationWindow):
         else:
             self.tell(_("{path} could not be written.").format(path=path), True)
 
-    # What is shown
+    # Display
 
     def _listen(self):
         tuning = self.tuning
@@ -295,7 +295,7 @@ class Window(Gtk.ApplicationWindow):
         self.set_title(f"{self.tuning.place.title} - cudafilters-tuner")
 
     def tell(self, text, is_error=False):
-        """An error stays until it is closed or something else is opened."""
+        """Shows a message. An error stays until it is closed, or another source is opened."""
         self.bar.set_message_type(Gtk.MessageType.ERROR if is_error else Gtk.MessageType.INFO)
         self._bar_text.set_label(text)
         self.bar.set_revealed(True)

@@ -60,7 +60,7 @@ def check_arguments(tap, place):
     for title, wanted, arguments in (
             ("no input", "there is no file", {"video": "nothing.mp4"}),
             ("an unknown container", "end in .mp4", {"output": place.folder / "out.avi"}),
-            ("no folder", "no folder", {"output": "/nonexistent/out.mp4"}),
+            ("no folder", "is not a folder", {"output": "/nonexistent/out.mp4"}),
             ("the input itself", "the input itself", {"output": place.video}),
             ("no detections", "cannot be read", {"boxes": "nothing.csv"})):
         check_refusal(tap, place, title, wanted, place.anonymize(**arguments))
@@ -89,8 +89,8 @@ def check_detections(tap, place):
             ("no size", f"{HEADER}\n0,1,2,0,4\n", "more than 0"),
             ("another video's frame", f"{HEADER}\n900,1,2,3,4\n", "frames 0 to 19"),
             ("milliseconds", "time,x,y,width,height\n400,1,2,3,4\n", "0.000 to 0.760 s"),
-            ("broken JSON", "{\"frames\": [", "is no JSON"),
-            ("deep JSON", "[" * 100000, "is no JSON"),
+            ("broken JSON", "{\"frames\": [", "is not valid JSON"),
+            ("deep JSON", "[" * 100000, "is not valid JSON"),
             ("other JSON", "{\"a\": 1}", "no list of detections"),
             ("a sidecar without its detector", f"{SIDECAR}, \"frames\": []}}", "detector"),
             ("a number for detections", "[{\"time\": 0, \"detections\": 3}]", "bad.csv"),
@@ -197,7 +197,7 @@ def check_full_disk(tap, place):
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
     process = place.anonymize("--no-sidecar", preexec_fn=limit)
-    check_refusal(tap, place, "a full disk", "in.mp4", process, 1)
+    check_refusal(tap, place, "a full disk", f"{place.output}.part: ", process, 1)
 
 
 def check_signals(tap, place):

@@ -131,6 +131,14 @@ def check_containers(tap, source):
     check_kept(tap, source, "small.webm", "small-out.webm")
     codec = files.streams(source.path("small-out.webm"))
     tap.check(codec == [("vp9", "video")], "VP9 stays VP9", str(codec))
+    for name in ("small-out.mp4", "small-out.mov"):
+        check_kept(tap, source, "small.webm", name)
+        codec = files.streams(source.path(name))
+        tap.check(codec == [("h264", "video")], f"... {name}: and becomes H.264", str(codec))
+    clips.write(source.clip, source.path("av1.mkv"), "-c:v", "libaom-av1", "-cpu-used", "8")
+    check_kept(tap, source, "av1.mkv", "av1-out.mkv")
+    codec = files.streams(source.path("av1-out.mkv"))
+    tap.check(codec == [("av1", "video")], "AV1 stays AV1", str(codec))
     check_variable_rate(tap, source)
 
 

@@ -185,7 +185,7 @@ def check_turned(tap, directory):
     source = directory / "rotated.mp4"
     status, _, said = transcode(source, directory / "turned.mkv", "--filter", "identity",
                                 "--dry-run")
-    advice = re.search('Warning: the video is to be shown turned.*"(videoflip .*)"', said)
+    advice = re.search('Warning: the video is rotated for display.*"(videoflip .*)"', said)
     tap.check(status == 0 and advice, "Matroska does not turn, and the filter may", said)
     for name in ("turned.mkv", "turned.mp4"):
         status, _, said = transcode(source, directory / name, "--filter",
@@ -193,6 +193,35 @@ def check_turned(tap, directory):
         tap.check(status == 0 and "Warning" not in said and not rotation(directory / name) and
                   field(directory / name, "width", "height") == [180, 320],
                   f"... as in {name}", said)
+
+
+def check_flags(tap, directory):
+    """Which tracks players choose by themselves, and what they call them."""
+    rich = directory / "rich.mp4"
+    source = directory / "flags.mkv"
+    clips.ffmpeg("-i", str(rich), "-map", "0:v", *("-map", "0:a:0") * 2, *("-map", "0:s:0") * 2,
+                 "-c", "copy", "-c:s", "srt", "-disposition:a:0", "default",
+                 "-disposition:a:1", "0",
+                 "-metadata:s:a:1", 'title=The "director\'s" comments, \u00e4', "-disposition:s:0",
+                 "default+forced", "-disposition:s:1", "0", str(source))
+    clips.ffmpeg("-i", str(source), "-map", "0", "-c", "copy", "-c:s", "mov_text",
+                 str(directory / "flags.mp4"))
+
+    def told(path, *names):
+        return [[stream["disposition"][name] for name in names] +
+                [value for tag, value in stream.get("tags", {}).items() if tag.lower() == "title"]
+                for stream in clips.streams(path) if stream["codec_type"] != "data"]
+
+    for name, result, names in (("flags.mkv", "flags-out.mkv", ("default", "forced")),
+                                ("flags.mp4", "flags-out.mp4", ("default",))):
+        status, _, said = transcode(directory / name, directory / result, "--filter", "identity")
+        before, after = (told(directory / path, *names) for path in (name, result))
+        tap.check(status == 0 and before == after, f"{name}: names and flags of tracks",
+                  f"{before}\n{after}\n{said}")
+    status, _, said = transcode(source, directory / "named.mp4", "--filter", "identity")
+    title = clips.ffprobe(directory / "named.mp4", "-show_format")["format"]["tags"].get("title")
+    tap.check(status == 0 and "loses its name" in said and title == "A film & its name",
+              "MP4 has no names of tracks, and no title of them", f"{title}\n{said}")
 
 
 def check_dry_run(tap, directory):
@@ -222,6 +251,7 @@ def run(tap):
                 check_others(tap, title, source, result)
         check_picture(tap, directory)
         check_turned(tap, directory)
+        check_flags(tap, directory)
         check_dry_run(tap, directory)
 
 

@@ -35,6 +35,14 @@ def break_files(directory, source):
     (directory / "cut.mp4").write_bytes(fast[:len(fast) * 2 // 3])
     matroska = (directory / "whole.mkv").read_bytes()
     (directory / "cut.mkv").write_bytes(matroska[:len(matroska) * 2 // 3])
+    middle = len(matroska) // 2
+    (directory / "noise.mkv").write_bytes(matroska[:middle] + bytes(range(1, 256)) * 8 +
+                                          matroska[middle + 2040:])
+    clips.ffmpeg("-i", str(source), "-c", "copy", str(directory / "whole.ts"))
+    stream = bytearray((directory / "whole.ts").read_bytes())
+    middle = len(stream) // 2 // 188 * 188
+    del stream[middle:middle + 2 * 188]
+    (directory / "gap.ts").write_bytes(stream)
     middle = len(fast) * 2 // 3
     (directory / "noise.mp4").write_bytes(fast[:middle] + bytes(range(256)) * 16 +
                                           fast[middle + 4096:])
@@ -50,9 +58,15 @@ def check_broken(tap, directory, source):
     check_refused(tap, directory, "noise in the middle: where, and how far", 4,
                   r"broken at 0:0\d\.\d.*\(\d+ frames had been filtered\).*--keep-going",
                   directory / "noise.mp4", result, "--filter", "identity")
+    check_refused(tap, directory, "blocks of Matroska that are none: where", 4,
+                  r"broken at its byte \d+\..*--keep-going", directory / "noise.mkv", result,
+                  "--filter", "identity")
+    check_refused(tap, directory, "packets of a transport stream are missing", 4,
+                  r"broken at 0:0\d\.\d.*--keep-going", directory / "gap.ts", result, "--filter",
+                  "identity")
     check_refused(tap, directory, "a file without an index", 1, "Cannot read",
                   directory / "headless.mp4", result, "--filter", "identity")
-    for name in ("cut.mp4", "cut.mkv", "noise.mp4"):
+    for name in ("cut.mp4", "cut.mkv", "noise.mp4", "noise.mkv", "gap.ts"):
         status, _, said = transcode(directory / name, result, "--filter", "identity",
                                     "--keep-going")
         frames = len(clips.times(result, "v:0")) if result.exists() else 0
@@ -128,7 +142,7 @@ def check_existing(tap, directory, source):
               "... also where the new one fails", said)
     status, _, said = transcode(source, result, "--filter", "identity", "--overwrite")
     tap.check(status == 0 and len(clips.times(result, "v:0")) == 75, "--overwrite", said)
-    check_refused(tap, directory, "the file itself", 2, "is the file that is read", source, source,
+    check_refused(tap, directory, "the file itself", 2, "is the same file as IN", source, source,
                   "--filter", "identity", "--overwrite")
 
 
@@ -141,8 +155,8 @@ def check_arguments(tap, directory, source):
         ("a value out of range", 2, "0.05", "--filter", "cudallf alpha=99"),
         ("a property without a value", 2, '"alpha" after cudallf', "--filter", "cudallf alpha"),
         ("no list", 2, "<1,2,1>", "--filter", "cudasepconv row-kernel=1,2,1"),
-        ("a filter of sound", 2, "No pictures go into", "--filter", "audioconvert"),
-        ("a filter that encodes", 2, "No pictures go out of", "--filter", "x264enc"),
+        ("a filter of sound", 2, "does not take raw video", "--filter", "audioconvert"),
+        ("a filter that encodes", 2, "does not give raw video", "--filter", "x264enc"),
         ("a name that is taken", 2, "choose another", "--filter", "cudallf name=mux"),
         ("no such quality", 2, r"0 \(best\) to", "--filter", "identity", "--quality", "99"),
         ("a codec that MP4 has not", 2, "h264 h265", "--filter", "identity", "--encoder",
@@ -221,6 +235,28 @@ def check_names(tap, directory, source):
                                 cwd=directory)
     tap.check(status == 0 and (directory / "-named.mp4").exists(), "names that begin with a dash",
               said)
+    status, _, said = transcode("-in.mp4", "out.mp4", "--filter", "identity", cwd=directory)
+    tap.check(status == 2 and "./-in.mp4" in said, "... without it: how to name one", said)
+    for name in (b"new\nline.mp4", b"Latin-1 \xe9.mp4", b"100% 'quoted' \\ \"twice\".mp4"):
+        path = os.fsdecode(os.fsencode(directory) + b"/" + name)
+        os.symlink(source, path)
+        status, _, said = transcode(path, path + ".mp4", "--filter", "identity", errors="replace")
+        tap.check(status == 0 and os.path.exists(path + ".mp4"), f"a file called {name}", said)
+
+
+def check_colours(tap, directory):
+    """4:2:0 is what players take; a filter for RGB makes no file of 4:4:4 of it."""
+    for pictures in ("yuv420p", "yuv444p", "yuv420p10le"):
+        make(directory / "colours.mp4", "-c:v", "libx264", "-pix_fmt", pictures, size="64x64",
+             seconds=0.2)
+        status, _, said = transcode(directory / "colours.mp4", directory / "rgb.mp4",
+                                    "--overwrite", "--filter",
+                                    "videoconvert ! video/x-raw,format=RGB ! identity")
+        found = clips.streams(directory / "rgb.mp4")[0]["pix_fmt"]
+        tap.check(status == 0 and found == pictures.removesuffix("10le") and
+                  ("10 bits become 8" in said) == pictures.endswith("10le"),
+                  f"RGB in the filter of {pictures}",
+                  f"{found}\n{said}")
 
 
 def check_losses(tap, directory, source):
@@ -290,6 +326,7 @@ def run(tap):
         check_changing_size(tap, directory)
         check_filters(tap, directory, source)
         check_names(tap, directory, source)
+        check_colours(tap, directory)
         check_losses(tap, directory, source)
         check_words(tap, directory, source)
 
