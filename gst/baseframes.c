@@ -46,12 +46,13 @@ static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  GstClockTime time = GST_CLOCK_TIME_NONE;
+  GstClockTime time;
 
-  if (trans->segment.format == GST_FORMAT_TIME)
-    time =
-        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
-  if (GST_CLOCK_TIME_IS_VALID(time))
+  /* A frame that is shown for its end only, as the first after a seek may be, lies before the
+   * segment. */
+  if (trans->segment.format == GST_FORMAT_TIME &&
+      gst_segment_to_stream_time_full(&trans->segment, GST_FORMAT_TIME,
+                                      GST_BUFFER_TIMESTAMP(buffer), &time) > 0)
     gst_object_sync_values(GST_OBJECT(self), time);
   if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
     change_context(self, buffer);

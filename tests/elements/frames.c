@@ -219,6 +219,12 @@ GST_START_TEST(controller_animates)
     const double value =
         CASE->animated.from + (CASE->animated.to - CASE->animated.from) * second / 8.0;
     gchar *settings = g_strdup_printf("%s %s=%.17g", CASE->identity, property, value);
+    GstSegment segment;
+
+    /* As after an accurate seek into the frame. */
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = segment.time = segment.position = second * GST_SECOND + GST_MSECOND;
+    fail_unless(gst_harness_push_event(stream.harness, gst_event_new_segment(&segment)));
 
     check_frame(&stream, CASE, settings, &video, CF_LAYOUT_TIGHT, second * GST_SECOND);
     g_free(settings);
