@@ -185,6 +185,11 @@ static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform 
 /* What cannot be filtered; `status` says why. */
 static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfStatus *status)
 {
+  /* Caps came in passthrough, which the application has ended since. */
+  if (!self->worker && !self->active_backend &&
+      !gst_cuda_filters_base_open_worker(self, &GST_VIDEO_FILTER(self)->in_info,
+                                         &GST_VIDEO_FILTER(self)->out_info, status))
+    return GST_FLOW_NOT_NEGOTIATED;
   if (!self->worker) {
     cf_fail(status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
     return GST_FLOW_NOT_NEGOTIATED;
