@@ -238,7 +238,10 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
     return GST_FLOW_OK;
   if (gst_base_transform_is_passthrough(trans)) {
     *output = g_steal_pointer(&trans->queued_buf);
-    return GST_FLOW_OK;
+    flow = gst_cuda_filters_base_finish_staged(self);
+    if (flow != GST_FLOW_OK)
+      gst_clear_buffer(output);
+    return flow;
   }
   flow = check_input(self, trans->queued_buf, &status);
   if (flow != GST_FLOW_OK) {

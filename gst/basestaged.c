@@ -146,6 +146,16 @@ GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard)
   return flow == GST_FLOW_OK ? push(self, output) : flow;
 }
 
+GstFlowReturn gst_cuda_filters_base_finish_staged(GstCudaFiltersBase *self)
+{
+  const GstFlowReturn flow = gst_cuda_filters_output_task_wait_for_room(self->output_task, 1);
+
+  GST_OBJECT_LOCK(self);
+  self->staged.position = GST_CLOCK_TIME_NONE;
+  GST_OBJECT_UNLOCK(self);
+  return flow;
+}
+
 /* The first frame behind one that was dropped is marked; `buffer` is transfer full. */
 static GstBuffer *mark_discont(GstCudaFiltersBase *self, GstBuffer *buffer)
 {

@@ -21,6 +21,10 @@
 GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_on,
                                                     GstBuffer **output);
 
+/* Returns when all frames under way were pushed, with what came of that: the base class pushes the
+ * next one, and knows the position again. */
+GstFlowReturn gst_cuda_filters_base_finish_staged(GstCudaFiltersBase *self);
+
 /* GstCudaFiltersDeliver of the output task. */
 GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard);
 
