@@ -34,7 +34,7 @@ typedef struct {
 GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                                             const GstCudaFiltersBox *whole, gdouble fraction);
 
-/* Appends all that `buffer` has metas of. */
+/* Appends all that `buffer` has metas of, which count from its corner, crop meta or not. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
 /* Whether a type is accepted; one that is not is noted. 0: the object has none. */
