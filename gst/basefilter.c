@@ -204,11 +204,31 @@ static GstFlowReturn gst_cuda_filters_base_transform_frame(GstVideoFilter *filte
   g_return_val_if_reached(GST_FLOW_ERROR);
 }
 
+/* Region metas count from the buffer's corner, as videocrop leaves them; in the output the cropped
+ * picture begins at the corner. */
+static void move_region(GstBuffer *output, const GstVideoRegionOfInterestMeta *region,
+                        const GstVideoCropMeta *crop)
+{
+  GstVideoRegionOfInterestMeta *moved = gst_buffer_add_video_region_of_interest_meta_id(
+      output, region->roi_type, region->x - crop->x, region->y - crop->y, region->w, region->h);
+
+  moved->id = region->id;
+  moved->parent_id = region->parent_id;
+  for (const GList *param = region->params; param; param = param->next)
+    gst_video_region_of_interest_meta_add_param(moved, gst_structure_copy(param->data));
+}
+
 /* All metas stay valid, since size and orientation do, except a crop meta: the output holds only
  * the cropped picture. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(input);
+
+  if (crop && meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
+    move_region(output, (GstVideoRegionOfInterestMeta *)meta, crop);
+    return FALSE;
+  }
   return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
 }
 

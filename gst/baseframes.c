@@ -46,12 +46,13 @@ static void update_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  GstClockTime time = GST_CLOCK_TIME_NONE;
+  GstClockTime time;
 
-  if (trans->segment.format == GST_FORMAT_TIME)
-    time =
-        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
-  if (GST_CLOCK_TIME_IS_VALID(time))
+  /* A frame that is shown for its end only, as the first after a seek may be, lies before the
+   * segment. */
+  if (trans->segment.format == GST_FORMAT_TIME &&
+      gst_segment_to_stream_time_full(&trans->segment, GST_FORMAT_TIME,
+                                      GST_BUFFER_TIMESTAMP(buffer), &time) > 0)
     gst_object_sync_values(GST_OBJECT(self), time);
   if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
     adopt_context(self, buffer);
@@ -184,6 +185,11 @@ static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform 
 /* GST_FLOW_OK if `input` can be filtered, else `status` says why not. */
 static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfStatus *status)
 {
+  /* Caps came in passthrough, which the application has ended since. */
+  if (!self->worker && !self->active_backend &&
+      !gst_cuda_filters_base_open_worker(self, &GST_VIDEO_FILTER(self)->in_info,
+                                         &GST_VIDEO_FILTER(self)->out_info, status))
+    return GST_FLOW_NOT_NEGOTIATED;
   if (!self->worker) {
     cf_fail(status, CF_ERROR_FAILED, "a frame came before its caps were negotiated");
     return GST_FLOW_NOT_NEGOTIATED;
@@ -236,7 +242,10 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
     return GST_FLOW_OK;
   if (gst_base_transform_is_passthrough(trans)) {
     *output = g_steal_pointer(&trans->queued_buf);
-    return GST_FLOW_OK;
+    flow = gst_cuda_filters_base_finish_staged(self);
+    if (flow != GST_FLOW_OK)
+      gst_clear_buffer(output);
+    return flow;
   }
   flow = check_input(self, trans->queued_buf, &status);
   if (flow != GST_FLOW_OK) {

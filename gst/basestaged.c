@@ -16,11 +16,16 @@ static void note_submitted(GstCudaFiltersBase *self)
   GST_OBJECT_UNLOCK(self);
 }
 
-static void note_finished(GstCudaFiltersBase *self)
+/* Returns what the frame was filtered with. */
+static const gchar *note_finished(GstCudaFiltersBase *self)
 {
+  const gchar *algorithm;
+
   GST_OBJECT_LOCK(self);
   self->staged.in_flight--;
+  algorithm = self->staged.algorithm;
   GST_OBJECT_UNLOCK(self);
+  return algorithm;
 }
 
 static void note_pushed(GstCudaFiltersBase *self, GstBuffer *buffer)
@@ -115,15 +120,16 @@ static GstFlowReturn push(GstCudaFiltersBase *self, GstBuffer *output)
 static GstFlowReturn finish_oldest_frame(GstCudaFiltersBase *self, GstBuffer **output)
 {
   CfStatus status = {CF_OK, ""};
+  const gchar *algorithm;
   GstClockTime time;
 
   *output = gst_cuda_filters_gpu_finish_system(self->gpu, &time, &status);
-  note_finished(self);
+  algorithm = note_finished(self);
   if (!*output) {
     gst_cuda_filters_base_post_error(self, &status);
     return GST_FLOW_ERROR;
   }
-  gst_cuda_filters_base_count_frame(self, time, self->staged.algorithm);
+  gst_cuda_filters_base_count_frame(self, time, algorithm);
   return GST_FLOW_OK;
 }
 
@@ -138,6 +144,16 @@ GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard)
     return GST_FLOW_FLUSHING;
   }
   return flow == GST_FLOW_OK ? push(self, output) : flow;
+}
+
+GstFlowReturn gst_cuda_filters_base_finish_staged(GstCudaFiltersBase *self)
+{
+  const GstFlowReturn flow = gst_cuda_filters_output_task_wait_for_room(self->output_task, 1);
+
+  GST_OBJECT_LOCK(self);
+  self->staged.position = GST_CLOCK_TIME_NONE;
+  GST_OBJECT_UNLOCK(self);
+  return flow;
 }
 
 /* Sets DISCONT on the first frame after a dropped one; `buffer` is transfer full. */

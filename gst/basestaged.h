@@ -19,6 +19,10 @@
 GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_through,
                                                     GstBuffer **output);
 
+/* Waits until the output task has pushed all frames in flight and returns the flow of that: from
+ * then on the base class pushes frames and knows the position. */
+GstFlowReturn gst_cuda_filters_base_finish_staged(GstCudaFiltersBase *self);
+
 /* The GstCudaFiltersDeliver of the output task. */
 GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard);
 

@@ -73,19 +73,24 @@ static gboolean is_same(const GstCudaFiltersCoverage *a, const GstCudaFiltersCov
          a->covered == b->covered;
 }
 
-/* Times have the same names as in the messages of level and videoanalyse. */
+/* Times have the same names as in the messages of level and videoanalyse. Stream and running time
+ * are GST_CLOCK_TIME_NONE where the segment counts bytes or buffers. */
 static GstStructure *describe(const GstCudaFiltersCoverage *coverage, const GstSegment *segment,
                               GstBuffer *buffer)
 {
   const GstClockTime timestamp = GST_BUFFER_PTS(buffer);
+  GstClockTime stream_time = GST_CLOCK_TIME_NONE, running_time = GST_CLOCK_TIME_NONE;
 
-  return gst_structure_new(
-      "cudafilters-coverage", "regions", G_TYPE_UINT, coverage->regions, "held", G_TYPE_UINT,
-      coverage->held, "missing", G_TYPE_BOOLEAN, coverage->missing, "covered", G_TYPE_DOUBLE,
-      coverage->covered, "timestamp", G_TYPE_UINT64, timestamp, "stream-time", G_TYPE_UINT64,
-      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp), "running-time",
-      G_TYPE_UINT64, gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp), "duration",
-      G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), NULL);
+  if (segment->format == GST_FORMAT_TIME) {
+    stream_time = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp);
+    running_time = gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp);
+  }
+  return gst_structure_new("cudafilters-coverage", "regions", G_TYPE_UINT, coverage->regions,
+                           "held", G_TYPE_UINT, coverage->held, "missing", G_TYPE_BOOLEAN,
+                           coverage->missing, "covered", G_TYPE_DOUBLE, coverage->covered,
+                           "timestamp", G_TYPE_UINT64, timestamp, "stream-time", G_TYPE_UINT64,
+                           stream_time, "running-time", G_TYPE_UINT64, running_time, "duration",
+                           G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), NULL);
 }
 
 void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,

@@ -80,8 +80,24 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
 }
 #endif
 
+/* From the corner of the buffer to that of the picture that a crop meta shows of it. */
+static void move_boxes(GArray *detections, guint first, const GstVideoCropMeta *crop)
+{
+  for (guint i = first; i < detections->len; i++) {
+    GstCudaFiltersDetection *detection = &g_array_index(detections, GstCudaFiltersDetection, i);
+
+    detection->box.x -= crop->x;
+    detection->box.y -= crop->y;
+    detection->whole.x -= crop->x;
+    detection->whole.y -= crop->y;
+  }
+}
+
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer)
 {
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+  const guint first = search->found->len;
+
   find_rois(search, buffer);
 #ifdef HAVE_GST_ANALYTICS
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
@@ -93,4 +109,6 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
 #endif
   }
 #endif
+  if (crop)
+    move_boxes(search->found, first, crop);
 }

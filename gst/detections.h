@@ -35,7 +35,8 @@ typedef struct {
 GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                                             const GstCudaFiltersBox *whole, gdouble fraction);
 
-/* Appends the objects of all metas of `buffer`. */
+/* Appends the objects of all metas of `buffer`. Metas count from the corner of the whole buffer;
+ * with a crop meta the boxes found count from the corner of the cropped picture. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
 /* Whether `type` (0: none) is accepted; appends it to `rejected` if not. */

@@ -5,6 +5,8 @@
  */
 #include "elements.h"
 
+#include <gst/base/gstbasetransform.h>
+
 #include "device-frames.h"
 
 #define CASE       (&element_cases[__i__])
@@ -138,6 +140,26 @@ GST_START_TEST(identity_in_between)
   }
   for (guint frame = 0; frame < 12; frame++)
     flow_expect(&flow, frame, frame % 3 == 2 ? CASE->identity : CASE->working, FALSE);
+  flow_close(&flow);
+}
+GST_END_TEST;
+
+/* As an application bypasses the element. */
+GST_START_TEST(passthrough_in_between)
+{
+  gint64 position;
+  Flow flow;
+
+  flow_open(&flow, CASE, "cuda");
+  flow_start(&flow);
+  for (guint frame = 0; frame < 12; frame++) {
+    gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(flow.harness->element), frame % 4 == 3);
+    flow_push(&flow, frame);
+  }
+  for (guint frame = 0; frame < 12; frame++)
+    flow_expect(&flow, frame, frame % 4 == 3 ? CASE->identity : CASE->working, FALSE);
+  fail_unless(gst_element_query_position(flow.harness->element, GST_FORMAT_TIME, &position));
+  fail_unless_equals_int64(position, 12 * (gint64)FRAME_TIME);
   flow_close(&flow);
 }
 GST_END_TEST;
@@ -477,6 +499,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, push_one_wait_for_one, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, several_under_way, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, identity_in_between, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, passthrough_in_between, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, events_stay_between_their_frames, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, reconfiguration_loses_nothing, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, new_caps_lose_nothing, 0, N_ELEMENTS);

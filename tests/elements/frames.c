@@ -5,6 +5,7 @@
  */
 #include "elements.h"
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/controller/controller.h>
 #include <string.h>
 
@@ -219,6 +220,12 @@ GST_START_TEST(controller_animates)
     const double value =
         CASE->animated.from + (CASE->animated.to - CASE->animated.from) * second / 8.0;
     gchar *settings = g_strdup_printf("%s %s=%.17g", CASE->identity, property, value);
+    GstSegment segment;
+
+    /* As after an accurate seek into the frame. */
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = segment.time = segment.position = second * GST_SECOND + GST_MSECOND;
+    fail_unless(gst_harness_push_event(stream.harness, gst_event_new_segment(&segment)));
 
     check_frame(&stream, CASE, settings, &video, CF_LAYOUT_TIGHT, second * GST_SECOND);
     g_free(settings);
@@ -246,6 +253,25 @@ GST_START_TEST(caps_change_in_mid_stream)
     check_frame(&stream, CASE, CASE->working, &video, CF_LAYOUT_TIGHT, i * GST_SECOND);
     check_frame(&stream, CASE, CASE->working, &video, CF_LAYOUT_UNALIGNED, i * GST_SECOND);
   }
+  stream_free(&stream);
+}
+GST_END_TEST;
+
+/* Applications bypass an element so; caps that come meanwhile are those of the frames after it. */
+GST_START_TEST(passthrough_ends_in_mid_stream)
+{
+  const CfVideo before = cf_video(CF_FORMAT_I420, 32, 16), video = cf_video(CF_FORMAT_RGB, 40, 20);
+  Stream stream = stream_new(CASE, CASE->working, &before, NULL);
+  GstBaseTransform *element = GST_BASE_TRANSFORM(stream.harness->element);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 7);
+
+  check_frame(&stream, CASE, CASE->working, &before, CF_LAYOUT_TIGHT, 0);
+  gst_base_transform_set_passthrough(element, TRUE);
+  push_caps(stream.harness, &video, NULL);
+  assert_shows(filter_buffer(stream.harness, plain_buffer(source, 0)), source, "passthrough");
+  gst_base_transform_set_passthrough(element, FALSE);
+  check_frame(&stream, CASE, CASE->working, &video, CF_LAYOUT_TIGHT, GST_SECOND);
+  cf_picture_free(source);
   stream_free(&stream);
 }
 GST_END_TEST;
@@ -425,6 +451,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, settings_take_effect_on_the_next_frame, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, controller_animates, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, caps_change_in_mid_stream, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, passthrough_ends_in_mid_stream, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, shared_buffers_stay_untouched, 0, N_ELEMENTS);
   tcase_add_test(tests, block_average_reuses_a_writable_buffer);
   tcase_add_test(tests, blur_of_regions_reuses_a_writable_buffer);

@@ -291,6 +291,34 @@ GST_START_TEST(crop_metas_are_heeded)
 }
 GST_END_TEST;
 
+/* Those of the whole frame: what a detector in front of a crop has seen stays covered. */
+GST_START_TEST(regions_of_cropped_frames)
+{
+  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+  const CfRegion region = {-2, 3, 12, 9};
+  const CfRegions regions = {.region = &region, .count = 1};
+  CfTestPicture *shown = part_of(&video, &frame, 6, 4);
+  CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
+                                                 "block-width=5 block-height=4", shown, &regions);
+  GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, 6, 4, 33, 21);
+  const GstVideoRegionOfInterestMeta *moved;
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudablockavg", "roi-mode=inside block-width=5 block-height=4",
+                                    &video, NULL, &bus);
+
+  gst_buffer_add_video_region_of_interest_meta(buffer, "face", 4, 7, 12, 9);
+  buffer = filter_buffer(harness, buffer);
+  moved = gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
+  fail_unless(moved != NULL);
+  fail_unless_equals_int((gint)moved->x, region.x);
+  fail_unless_equals_int((gint)moved->y, region.y);
+  assert_shows(buffer, want, "cropped");
+  cf_picture_free(shown);
+  cf_picture_free(want);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(crop_metas_that_cannot_be_heeded)
 {
   static const struct {
@@ -325,6 +353,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, regions_come_and_go, 0, 2);
   tcase_add_loop_test(tests, memory_of_any_kind, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, crop_metas_are_heeded, 0, N_ELEMENTS);
+  tcase_add_test(tests, regions_of_cropped_frames);
   tcase_add_loop_test(tests, crop_metas_that_cannot_be_heeded, 0, N_ELEMENTS);
 }
 

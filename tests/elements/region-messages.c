@@ -303,6 +303,29 @@ GST_START_TEST(coverage_without_detections_is_told)
 }
 GST_END_TEST;
 
+/* As multifilesrc has it, and appsrc unless told otherwise. */
+GST_START_TEST(coverage_is_told_of_segments_in_bytes)
+{
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside", &bus);
+  GstMessage *message;
+  GstSegment segment;
+  guint64 times[2];
+
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  fail_unless(gst_harness_push_event(harness, gst_event_new_segment(&segment)));
+  push(harness, 2, &face, ONE(10, 8, 20, 16));
+  message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+  fail_unless(message != NULL);
+  fail_unless(gst_structure_get(gst_message_get_structure(message), "stream-time", G_TYPE_UINT64,
+                                &times[0], "running-time", G_TYPE_UINT64, &times[1], NULL));
+  fail_unless_equals_uint64(times[0], GST_CLOCK_TIME_NONE);
+  fail_unless_equals_uint64(times[1], GST_CLOCK_TIME_NONE);
+  gst_message_unref(message);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, settings_without_a_mode_warn);
@@ -312,6 +335,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, a_hundred_frames_without_warn_once);
   tcase_add_test(tests, coverage_is_told_on_change);
   tcase_add_test(tests, coverage_without_detections_is_told);
+  tcase_add_test(tests, coverage_is_told_of_segments_in_bytes);
 }
 
 int main(int argc, char **argv)

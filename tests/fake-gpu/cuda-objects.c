@@ -204,12 +204,21 @@ void fake_end_objects_of(CUcontext context)
 
 int fake_objects_used(void)
 {
-  return used;
+  int count;
+
+  pthread_mutex_lock(&lock);
+  count = used;
+  pthread_mutex_unlock(&lock);
+  return count;
 }
 
 CUstream fake_stream_at(unsigned index)
 {
   const Object *object = &objects[index];
+  CUstream stream;
 
-  return object->kind == STREAM ? (CUstream)object->address : NULL;
+  pthread_mutex_lock(&lock);
+  stream = object->kind == STREAM ? (CUstream)object->address : NULL;
+  pthread_mutex_unlock(&lock);
+  return stream;
 }
