@@ -366,7 +366,7 @@ bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Com
     if (!expand(queue, components, batch, pyramid, fine))
       return false;
   }
-  return finish(queue, pixels, components, batch, pyramid);
+  return write_output(queue, pixels, components, batch, pyramid);
 }
 
 bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,

@@ -543,9 +543,9 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
 
   const size_t coarse_size = (size_t)shape.width[1] * shape.height[1];
   for (int plane = 0; plane < planes; plane++) {
-    if (!finish_planes(queue, pixels[plane], memory.coefficient[0] + plane * image_size,
-                       memory.collapsed[1] + plane * coarse_size,
-                       top == 1 ? (float)shape.last_share : 1.0f))
+    if (!write_plane(queue, pixels[plane], memory.coefficient[0] + plane * image_size,
+                     memory.collapsed[1] + plane * coarse_size,
+                     top == 1 ? (float)shape.last_share : 1.0f))
       return false;
   }
   return true;

@@ -246,8 +246,8 @@ bool expand(Queue *queue, const Components &components, const Batch &batch, cons
 /* Collapses level 0, and writes the picture with its colours; or, for a batch that is not the last,
  * adds to batch.base. */
 template <typename Components>
-bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
-            const Pyramid &pyramid);
+bool write_output(Queue *queue, const Pixels &pixels, const Components &components,
+                  const Batch &batch, const Pyramid &pyramid);
 
 /* The moments of all levels that have weights, from the picture and the Gaussians; the weights,
  * from the moments. With `beside` they run beside earlier kernels, as those of cuda/llf/README.md.
@@ -344,8 +344,8 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
 
 /* For engine=exact: writes one component. `base`, [height][width], has level 0's coefficients, and
  * `collapsed` level 1; the picture moves by `share` of the way to their sum. */
-bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
-                   float share);
+bool write_plane(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
+                 float share);
 
 /* ---- engine=exact ---- */
 
