@@ -129,7 +129,7 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
                                  quads[1].x, quads[1].y, quads[1].z, quads[1].w};
       uint32_t numbers[4];
 
-      picture.luma_row.numbers_of<4>(words, numbers);
+      picture.luma_row.shifted_rows_of<4>(words, numbers);
 #pragma unroll
       for (int k = 0; k < 4; k++)
         pairs[k / 2][k % 2] = numbers[k];
