@@ -398,7 +398,6 @@ int part_count(const CfLlfPyramid &shape, int level)
 
 struct Layout {
   size_t bytes;
-  float *image; /* Gaussian of level 0 */
   /* Per level; gauss[0] is the picture, and the coarsest level is its own collapsed image. */
   float *gauss[CF_LLF_MAX_IMAGES], *coefficient[CF_LLF_MAX_IMAGES], *collapsed[CF_LLF_MAX_IMAGES];
 };

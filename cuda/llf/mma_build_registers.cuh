@@ -182,8 +182,8 @@ template <bool Turned, int Blocks> struct LineWriter {
 
   /* Row y, whose block 0 begins at column x, is next; it may be outside the level if it is not
    * stored. Pixels first..end - 1 of the row are in the strip. */
-  __device__ __forceinline__ void begin(const DownsampleOutput &target, int x, int y, int distance,
-                                        int first, int end, int lane)
+  __device__ __forceinline__ void begin(const DownsampleOutput &target, int x, int y, int first,
+                                        int end, int lane)
   {
     const Level &level = target.coarse;
 

@@ -529,8 +529,8 @@ template <LutKind Kind> struct Strip {
     border = x == 0 || x1 + 8 * kBlocks1 >= width();
     outside = first < 0 || first >= pixels.width;
     after_three = first >= pixels.width && pixels.width % 4 == 3;
-    writer_1.begin(analysis.first, x1, 2 * y - 2, 2 * rows, 2, 2 + kMiddle, lane);
-    writer_2.begin(analysis.second, x, y - 2, rows, 0, kCoarse, lane);
+    writer_1.begin(analysis.first, x1, 2 * y - 2, 2, 2 + kMiddle, lane);
+    writer_2.begin(analysis.second, x, y - 2, 0, kCoarse, lane);
 #pragma unroll
     for (int b = 0; b < kBlocks2; b++)
       bands[b] = border ? banded(x1 + 16 * b, width(), lane) : band;
