@@ -32,7 +32,7 @@ struct FramePlan {
   /* The finest level that the coarse levels' kernel holds; the coarsest of all where there is no
    * such kernel. It takes that level's components, and gives its collapsed image. */
   int coarse_first_level;
-  int cluster_ctas;     /* the most CTAs of the coarse levels' kernel, which is one cluster */
+  int cluster_ctas;     /* of the coarse levels' kernel, which is one cluster of so many at most */
   bool fuse_levels_3_4; /* one kernel computes both levels; else each has a kernel */
   bool large;           /* store level 1 with the L2 policy evict-first */
   /* The Laplacian kernels run concurrently with the coarse levels' kernel: they do not wait for it,
