@@ -264,7 +264,7 @@ size_t cells_bytes(const Level &level)
 }
 
 /* Lays out the pyramid in `scratch` and returns the bytes that it needs; `scratch` may be NULL.
- * `cells`: with what tensor cores need. */
+ * `cells`: with the memory that only tensor cores need. */
 size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, Pyramid *pyramid)
 {
   const CfLlfPyramid &shape = image.shape;

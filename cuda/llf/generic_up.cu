@@ -262,8 +262,8 @@ __device__ __forceinline__ float base_at(const float *base, int width, int heigh
   return base[(size_t)min(y, height - 1) * width + min(x, width - 1)];
 }
 
-/* A Change computes what the filter adds to a quad's intensities. This one: linear I, where that is
- * not weighted, + the terms of level 0, those of earlier batches included, + level 1 expanded. */
+/* A Change computes how much the filter adds to a quad's intensities. This one: linear I, where
+ * that is not weighted, + the terms of level 0, of this and earlier batches, + level 1 expanded. */
 template <typename Components> struct ComponentChange {
   Levels levels;
   Components components;

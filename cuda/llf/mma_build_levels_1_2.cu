@@ -12,8 +12,8 @@ namespace cf::llf
 namespace
 {
 
-/* Persistent CTAs, one per SM: each fills its LUT once, and its warps take strip after strip. The
- * first rows of a warp's next strip are prefetched before the LUT is filled. */
+/* Persistent CTAs, one per SM: each fills its LUT once, and its warps filter strip after strip. The
+ * first rows of a warp's first strip are prefetched before the LUT is filled. */
 template <LutKind Kind>
 __global__ void __launch_bounds__(32 * kWarps, 1)
     build_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,

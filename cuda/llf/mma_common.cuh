@@ -131,7 +131,7 @@ __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float ro
 }
 
 /* Clamps two 16-bit codes; `low` and `high` hold the limits twice. Bytes are clamped as 16-bit
- * codes, since four bytes at a time would take more instructions. */
+ * codes: the GPU has no instruction for four bytes. */
 __device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
 {
   return __vminu2(__vmaxu2(codes, low), high);
