@@ -122,7 +122,7 @@ template <typename Function> auto with_lut_kind(const Pixels &pixels, Function f
   }
 }
 
-/* The intensity of a code, or of a LUT row of RGB luma, which divide 0..1 evenly. */
+/* The intensity of a code; or of a LUT row of RGB luma, where rows divide 0..1 evenly. */
 template <LutKind Kind>
 __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float row)
 {

@@ -159,8 +159,8 @@ struct Gpu {
 };
 
 /* The stream of one frame. Every kernel here synchronises by pdl.cuh, so each is launched with
- * programmatic dependent launch where the GPU has it (`overlaps`). The first of a frame is not: the
- * work before it in the stream is somebody else's, and triggers nothing. */
+ * programmatic dependent launch where the GPU has it (`overlaps`). The first of a frame is not: it
+ * must not start before work in the stream that is not the filter's has ended. */
 struct Queue {
   cudaStream_t stream;
   Gpu gpu;
