@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which CTA of the coarse levels' cluster holds which rows of which level in its shared memory, and
- * how rows get there. The finer coarse levels are distributed: worker CTAs (rank 1 and up) make
- * equal shares of the rows and send each to all CTAs that need it. Rank 0 gathers the first level
- * that is small enough for one CTA and holds all levels behind it.
+ * Which CTA of the coarse levels' cluster has which rows of which level in its shared memory, and
+ * how many bytes of them it receives. The finer coarse levels are distributed: worker CTAs (ranks 1
+ * and up) compute equal shares of the rows, and store each row to all CTAs that read it. Rank 0
+ * gathers the first level that is small enough for one CTA, and computes all coarser levels alone.
+ *
+ * Levels are numbered from the finest coarse level, 0. Rows are placed by the host and counted in
+ * bytes by the device; all_rows_arrive() checks that both agree.
  */
 #pragma once
 
@@ -13,12 +16,12 @@
 namespace cf::llf
 {
 
-/* Levels that are distributed, at most. */
+/* The most levels that are distributed. */
 constexpr int kMaxDistributed = 4;
 
 constexpr int kMaxLevels = 16;
 
-/* Rows first .. end - 1 of a level. */
+/* Rows first..end - 1 of a level. */
 struct Rows {
   int first, end;
 };
@@ -27,15 +30,15 @@ struct ShortRows {
   short first, end;
 };
 
-/* Of levels in shared memory; `first` counts pixels of the memory of a CTA that has rows of
- * distributed levels, or of rank 0 that of levels behind these. */
+/* A level in shared memory. `first` is where its rows begin, in pixels: in the memory of every CTA
+ * that has rows of a distributed level, or in rank 0's memory for the levels coarser than these. */
 struct CoarseLevel {
   int width, height, first;
 };
 
-/* Of a level that is distributed, or gathered by rank 0, in a CTA: where row 0 would be, in pixels
- * of its memory; the rows whose components it needs, those whose collapsed image it needs, and
- * those it makes. */
+/* The rows that one CTA has of a level that is distributed, or gathered by rank 0. `base`: where
+ * row 0 would be in its memory, in pixels. `rows`: those whose components it needs. `collapsed`:
+ * those whose collapsed image it needs. `own`: those that it computes. */
 struct alignas(16) RowPlacement {
   int base;
   ShortRows rows, collapsed, own;
@@ -57,7 +60,7 @@ struct CoarseLevels {
   RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
 };
 
-/* --- who has which rows --- */
+/* ---- Which CTA has which rows ---- */
 
 __host__ __device__ inline bool is_empty(Rows rows)
 {
@@ -74,7 +77,7 @@ __host__ __device__ inline Rows clipped(int first, int end, int height)
   return Rows{first > 0 ? first : 0, end < height ? end : height};
 }
 
-/* The rows of a distributed level, or of the one that rank 0 gathers, that a CTA makes. */
+/* The rows of a distributed level, or of the one that rank 0 gathers, that a CTA computes. */
 inline Rows own_rows(const CoarseLevels &job, int level, int cta)
 {
   const int height = job.level[level].height, worker_ctas = job.ctas - 1;
@@ -82,14 +85,14 @@ inline Rows own_rows(const CoarseLevels &job, int level, int cta)
   return cta == 0 ? Rows{0, 0} : Rows{(cta - 1) * height / worker_ctas, cta * height / worker_ctas};
 }
 
-/* The rows that those of the next level are made of. */
+/* The rows of a level, of this height, that reduce to `rows` of the next level. */
 __host__ __device__ inline Rows reduced_rows(Rows rows, int height)
 {
   return is_empty(rows) ? rows : clipped(2 * rows.first - 2, 2 * rows.end + 1, height);
 }
 
-/* Those whose collapsed image a CTA needs: its own of the first level, and what these are
- * expanded from. */
+/* The rows whose collapsed image a CTA needs: its own rows of level 0, and the rows of coarser
+ * levels from which these are expanded. */
 inline Rows collapsed_rows(const CoarseLevels &job, int level, int cta)
 {
   Rows rows = own_rows(job, 0, cta);
@@ -99,7 +102,8 @@ inline Rows collapsed_rows(const CoarseLevels &job, int level, int cta)
   return rows;
 }
 
-/* Those whose components it needs: these, and what its own of the next level are made of. */
+/* The rows whose components a CTA needs: those above, and those that reduce to its own rows of the
+ * next level. */
 inline Rows local_rows(const CoarseLevels &job, int level, int cta)
 {
   const int height = job.level[level].height;
@@ -116,7 +120,8 @@ inline Rows local_rows(const CoarseLevels &job, int level, int cta)
               rows.end > reduced.end ? rows.end : reduced.end};
 }
 
-/* Fills in the places: CTAs that divide by themselves would begin later. */
+/* Fills in job->place, and `first` of the levels of rank 0. On the host: the divisions would delay
+ * the CTAs' start. */
 inline void place_levels(CoarseLevels *job)
 {
   auto short_rows = [](Rows rows) { return ShortRows{(short)rows.first, (short)rows.end}; };
@@ -139,9 +144,9 @@ inline void place_levels(CoarseLevels *job)
   }
 }
 
-/* Whether each row of a distributed level, or of the one that rank 0 gathers, has one maker, and so
- * the bytes that a CTA's barriers expect (expect_levels()) are those that are stored in it: else
- * CTAs wait forever. */
+/* Whether each row of a distributed level, or of the one that rank 0 gathers, is computed by
+ * exactly one CTA. Then the bytes that a CTA's barriers expect (expect_levels()) are those that
+ * other CTAs store to it; otherwise CTAs would wait forever. */
 inline bool all_rows_arrive(const CoarseLevels &job)
 {
   for (int i = 1; i <= job.distributed; i++) {
@@ -165,29 +170,32 @@ inline bool all_rows_arrive(const CoarseLevels &job)
   return true;
 }
 
-/* A level as a CTA has it in its shared memory. */
+/* A level in the shared memory of this CTA; the rest as in RowPlacement. */
 struct LocalLevel {
   int width, height;
-  int base; /* pixels from the memory's first one to where row 0 would be */
+  int base;
   Rows rows, collapsed, own;
 };
 
-/* What all CTAs hold of the levels that are stored from CTA to CTA, and this CTA of all;
- * and a barrier for each of these levels, which counts the bytes that arrive. That of level 0 is
- * for the gathered level's collapsed image. */
+/* The layout as each CTA keeps it in shared memory. `place`: the rows of all CTAs, for the levels
+ * that are stored from CTA to CTA. `barrier`: an mbarrier for each of these, which counts the bytes
+ * that arrive; level 0 is loaded from global memory, and its barrier is for the collapsed image of
+ * the gathered level. `held`: this CTA's rows of all levels. */
 struct alignas(128) ClusterLayout {
   RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
   uint64_t barrier[kMaxDistributed + 1];
   LocalLevel held[kMaxLevels];
 };
 
-/* --- the layout in shared memory --- */
+/* ---- The layout in shared memory ---- */
 
 __device__ __forceinline__ Rows rows_of(ShortRows rows)
 {
   return Rows{rows.first, rows.end};
 }
 
+/* Fills in a CTA's layout and initialises its barriers; a thread per level and CTA. The cluster
+ * must synchronise before anything is stored to another CTA. */
 __device__ inline void fill_layout(const CoarseLevels &job, int cta, ClusterLayout *layout)
 {
   const int level = (int)threadIdx.x / kMaxClusterCtas, other = (int)threadIdx.x % kMaxClusterCtas;
@@ -207,14 +215,14 @@ __device__ inline void fill_layout(const CoarseLevels &job, int cta, ClusterLayo
       mbarrier_init(&layout->barrier[level]);
     }
   } else if (other == 0) {
-    /* That only rank 0 has. */
+    /* Only rank 0 has this level. */
     const Rows rows = {0, at.height};
     *held = LocalLevel{at.width, at.height, at.first, rows, rows, rows};
   }
 }
 
-/* What will be stored in this CTA: `pixel_bytes` are those of a pixel's components and Gaussian.
- */
+/* Tells this CTA's barriers how many bytes other CTAs will store to it. `pixel_bytes`: of a pixel's
+ * components and Gaussian. */
 __device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, int pixel_bytes,
                                               ClusterLayout *layout)
 {
@@ -231,8 +239,8 @@ __device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, 
                                   : collapsed * (int)sizeof(float));
 }
 
-/* The CTAs that need a row of a distributed level, or of the one that rank 0 gathers, one bit
- * each, from a whole warp. */
+/* The CTAs that need the components of row y of a distributed level, or of the one that rank 0
+ * gathers, as a mask. Called by a whole warp. */
 __device__ __forceinline__ uint32_t ctas_with_row(const CoarseLevels &job,
                                                   const ClusterLayout &layout, int level, int y)
 {

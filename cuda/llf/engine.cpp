@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The CUDA engine of cudallf: which images of a picture are filtered, their parameters and scratch
- * memory, and the launches of a frame. On tensor cores mma_schedule says the order of these.
+ * memory, and the launches of a frame; those on tensor cores are in mma_schedule.cpp.
  */
 #include "cuda/llf/plane.h"
 #include "cuda/llf/types.cuh"
@@ -15,11 +15,11 @@ namespace cf::llf
 namespace
 {
 
-/* Sampled intensities that go through the pyramid together, at most; more take several batches. */
+/* The most sampled intensities of a batch, which is filtered as one component image. */
 constexpr int kBatchSamples = 64;
 
-/* The largest number that engine=sampled stores of a curve in 16 bits, with room for rounding. */
-constexpr double kLargestSample = 32000.0;
+/* The largest value of a curve in 16-bit integers, with headroom for rounding. */
+constexpr double kMaxStoredValue = 32000.0;
 
 /* So much that nothing eases off, in intensities. */
 constexpr float kAmpleRoom = 1000.0f;
@@ -28,9 +28,9 @@ constexpr double kTwoPi = 6.28318530717958647692;
 
 /* An image to filter: one component of a picture, or its luminance with the colours that follow. */
 struct Image {
-  Pixels pixels;                  /* without a frame's pointers, which pixels_of() adds */
-  int plane[3], channel[3];       /* where pixels.channel lie in a picture */
-  int extra_plane, extra_channel; /* alpha or padding that is copied along; plane -1: none */
+  Pixels pixels;                  /* without the frame's pointers, which pixels_of() adds */
+  int plane[3], channel[3];       /* where the picture has pixels.channel */
+  int extra_plane, extra_channel; /* where it has pixels.extra; plane -1: nowhere */
   CfLlfPyramid shape;
   CfLlfWeights weights;
   const ExactTables *tables; /* one of State.tables */
@@ -40,8 +40,8 @@ struct State {
   CfVideo video;
   CfDevice *device;
   Gpu gpu;
-  bool tensor_cores; /* the loaded code has matrix instructions */
-  bool fp16_sums_do; /* for codes of any number of bits */
+  bool tensor_cores;   /* the loaded code has matrix instructions */
+  bool fp16_sums_pass; /* their precision is enough, however many bits a code has */
 
   CfLlfParams params;
   Series series;
@@ -52,12 +52,12 @@ struct State {
   Image luminance;    /* color_mode = luminance */
   Image component[3]; /* the other modes */
   int components;
-  ExactTables tables[2]; /* of luma's geometry, and of chroma's where it differs */
+  ExactTables tables[2]; /* for luma's size, and for chroma's where it differs */
 };
 
-/* --- the images of a format --- */
+/* ---- The images of a format ---- */
 
-Pixels describe(const CfVideo &video, int width, int height)
+Pixels describe_pixels(const CfVideo &video, int width, int height)
 {
   const CfFormatInfo *const format = cf_format_info(video.format);
   Pixels pixels = {};
@@ -79,7 +79,7 @@ void add_channel(Image *image, const CfVideo &video, int index, const CfLlfCompo
   image->pixels.step[index] = cf_format_info(video.format)->plane[component.plane].channels;
 }
 
-/* Intensities from and to the codes of one component. */
+/* Sets the conversion between codes and intensities to that of a component. */
 void set_code_range(Image *image, const CfLlfComponent &component)
 {
   image->pixels.weight[0] = (float)(1.0 / component.scale);
@@ -88,7 +88,7 @@ void set_code_range(Image *image, const CfLlfComponent &component)
   image->pixels.scale = (float)component.scale;
 }
 
-/* Alpha or padding, if the format has it, is copied with this image. */
+/* Makes this image the one that copies alpha or padding, if the format has any. */
 void add_extra(Image *image, const CfVideo &video)
 {
   const CfFormatInfo *const format = cf_format_info(video.format);
@@ -110,7 +110,7 @@ void describe_components(State *state, const CfLlfComponent *component)
   for (int c = 0; c < state->components; c++) {
     Image *const image = &state->component[c];
 
-    image->pixels = describe(state->video, component[c].width, component[c].height);
+    image->pixels = describe_pixels(state->video, component[c].width, component[c].height);
     add_channel(image, state->video, 0, component[c]);
     set_code_range(image, component[c]);
     image->extra_plane = -1;
@@ -123,7 +123,7 @@ void describe_luminance(State *state, const CfLlfComponent *component)
   const CfFormatInfo *const format = cf_format_info(state->video.format);
   Image *const image = &state->luminance;
 
-  image->pixels = describe(state->video, state->video.width, state->video.height);
+  image->pixels = describe_pixels(state->video, state->video.width, state->video.height);
   for (int c = 0; c < state->components; c++)
     add_channel(image, state->video, c, component[c]);
   set_code_range(image, component[0]);
@@ -169,7 +169,7 @@ Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
   return pixels;
 }
 
-/* --- parameters --- */
+/* ---- Parameters ---- */
 
 bool is_identity(const CfLlfParams &params)
 {
@@ -229,7 +229,7 @@ void take_params(State *state, const CfLlfParams &params)
     snprintf(state->algorithm, sizeof state->algorithm, "exact");
 }
 
-/* --- scratch memory --- */
+/* ---- Scratch memory ---- */
 
 int samples_in_batch(const State *state, int first)
 {
@@ -237,16 +237,17 @@ int samples_in_batch(const State *state, int first)
   return left < kBatchSamples ? left : kBatchSamples;
 }
 
-/* Sums in fp16 would show in codes of more bits. */
+/* More than 10 bits would show the errors of fp16 sums. */
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && cf_llf_plan_override.tensor_cores != 0 &&
          state->params.method == CF_LLF_FAST &&
-         (cf_format_info(state->video.format)->bits <= 10 || state->fp16_sums_do) &&
+         (cf_format_info(state->video.format)->bits <= 10 || state->fp16_sums_pass) &&
          image.shape.images >= kMmaMinImages &&
          mma_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 
+/* 16-byte groups of components per pixel. */
 int groups_of(const State *state, const Image &image)
 {
   const int harmonic_groups = (state->params.harmonics + 3) / 4;
@@ -256,13 +257,14 @@ int groups_of(const State *state, const Image &image)
   return uses_tensor_cores(state, image) ? kMmaGroups : harmonic_groups;
 }
 
-/* Bytes of a level's terms in cells of 8 x 4 halves. */
+/* Bytes of a level's coefficients in the layout of tiled_fp16.cuh. */
 size_t cells_bytes(const Level &level)
 {
   return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
 }
 
-/* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
+/* Lays out the pyramid in `scratch` and returns the bytes that it needs; `scratch` may be NULL.
+ * `cells`: with the memory that only tensor cores need. */
 size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, Pyramid *pyramid)
 {
   const CfLlfPyramid &shape = image.shape;
@@ -310,7 +312,8 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   return bytes;
 }
 
-/* The launch plan of the first image that tensor cores filter. */
+/* Replaces the algorithm's name by the launch plan of the first image, if tensor cores filter it.
+ */
 void describe_tensor_plan(State *state)
 {
   const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
@@ -339,9 +342,9 @@ size_t scratch_bytes(const State *state, const Image &image)
                   : 0);
 }
 
-/* --- the launches of one image --- */
+/* ---- The launches of one image ---- */
 
-/* A batch of components through the pyramid. */
+/* Filters with one batch of components, without tensor cores. */
 template <typename Components>
 bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Components &components,
                const Batch &batch, const Pyramid &pyramid)
@@ -363,7 +366,7 @@ bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Com
     if (!expand(queue, components, batch, pyramid, fine))
       return false;
   }
-  return finish(queue, pixels, components, batch, pyramid);
+  return write_output(queue, pixels, components, batch, pyramid);
 }
 
 bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -390,12 +393,12 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
   Pyramid pyramid;
   const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
   const bool batches = state->intensity_levels > kBatchSamples;
-  /* With this slope, what the curve has beyond it is as large at sigma as at 1, and nowhere larger
-   * than `most`. */
+  /* The slope 1 + `linear` makes the rest of the curve as large at sigma as at 1, and nowhere
+   * larger than `max_rest`. */
   const CfLlfParams &params = state->params;
   const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
-  const double most = params.sigma * (1.0 + fabs(linear));
-  const float units = (float)(kLargestSample / most);
+  const double max_rest = params.sigma * (1.0 + fabs(linear));
+  const float units = (float)(kMaxStoredValue / max_rest);
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
 
   for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
@@ -426,6 +429,7 @@ bool run_image(const State *state, Queue *queue, const Image &image, const CfJob
   }
 }
 
+/* color_mode = rgb: the three components as colour vectors. */
 bool run_rgb(const State *state, Queue *queue, const CfJob *job, void *scratch)
 {
   const Image &first = state->component[0];
@@ -436,8 +440,9 @@ bool run_rgb(const State *state, Queue *queue, const CfJob *job, void *scratch)
   return exact_run(queue, *first.tables, first.shape, pixels, 3, state->curve, scratch);
 }
 
-/* --- the frame --- */
+/* ---- The frame ---- */
 
+/* The images to filter; for color_mode = rgb the first of three, which have the same shape. */
 struct Images {
   const Image *image;
   int count;
@@ -477,8 +482,8 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
         images.image[i].shape.images > 1 ? scratch_bytes(state, images.image[i]) : 0;
     bytes = needed > bytes ? needed : bytes;
   }
-  /* Images of one pyramid level stay as they are: the picture is copied, and the others overwrite
-   * their samples. */
+  /* Images whose pyramid has a single image do not change: the picture is copied first, and the
+   * other images overwrite their samples. */
   for (int i = 0; i < images.count; i++)
     copies |= images.image[i].shape.images == 1;
   if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &job->destination, &job->source,
@@ -491,11 +496,12 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   if (!scratch)
     return false;
   const bool ran = run_images(state, &queue, images, job, scratch);
-  const bool gave = cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
-  return ran && gave;
+  const bool released =
+      cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
+  return ran && released;
 }
 
-/* --- opening and closing --- */
+/* ---- Opening and closing ---- */
 
 void close(void *opaque)
 {
@@ -508,8 +514,8 @@ void close(void *opaque)
   free(state);
 }
 
-/* Weights of engine=exact, for luma's size and for chroma's if that is another: made for every
- * engine, since update() must not allocate. */
+/* The tables of engine=exact, for luma's size and for chroma's if it differs. Every engine has
+ * them, since an update may choose engine=exact and must not allocate. */
 bool open_tables(State *state, CfStatus *status)
 {
   const Pixels &luma = state->luminance.pixels;
@@ -571,7 +577,7 @@ const char *algorithm(const void *opaque)
 
 void allow_fp16_sums(void *state)
 {
-  ((State *)state)->fp16_sums_do = true;
+  ((State *)state)->fp16_sums_pass = true;
 }
 
 } // namespace cf::llf

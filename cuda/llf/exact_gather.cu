@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * engine=exact of the local Laplacian filter: every coefficient gathered from its own remapped
- * neighbourhood. A coefficient of level l at p is
+ * engine=exact of the local Laplacian filter: every coefficient is gathered from its own remapped
+ * neighbourhood. The coefficient of level l at p is
  *
- *   sum over q of (R(qx) R(qy) - E(qx) E(qy)) r (I(q) - G_l(p)) (I(q) - G_l(p)) / |I(q) - G_l(p)|
+ *   sum over q of (R(qx) R(qy) - E(qx) E(qy)) r (|d|) d / |d|,   d = I(q) - G_l(p)
  *
- * with R the weights that make the sample of level l, E those of level l + 1 expanded there. Tables
- * of both, for every position of each axis, hold the borders.
+ * with R the weights of the input samples q in sample p of level l, and E their weights at p in
+ * level l + 1 expanded. The tables (exact_weights.cpp) have both for every position of each axis,
+ * with borders folded in.
  */
 #include "cuda/llf/exact.cuh"
 #include "cuda/llf/pixel_io.cuh"
@@ -23,13 +24,13 @@ namespace
 /* The most shared memory of a CTA that gathers a tile: two such CTAs fit an SM of sm_90. */
 constexpr int kTileSharedBytes = 110 * 1024;
 
-/* A coarse level's coefficients are split into parts, runs of rows, until about kTargetWarps warps
- * gather; a part has at least kMinPartRows rows. */
+/* The neighbourhoods of a coarse level's coefficients are split into up to kMaxParts parts of at
+ * least kMinPartRows rows, one warp each, until about kTargetWarps warps gather. */
 constexpr int kTargetWarps = 8192, kMaxParts = 64, kMinPartRows = 8;
 
-/* --- kernels --- */
+/* ---- Kernels ---- */
 
-/* r (d) / d of a vector d, from its squared length, which is not 0. */
+/* r (|d|) / |d| of a vector d, from its squared length, which must not be 0. */
 __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
 {
   const float reciprocal = rsqrt_approx(square), length = square * reciprocal;
@@ -43,9 +44,9 @@ __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
   return length <= curve.sigma ? blended : tone;
 }
 
-/* Adds r of one difference d (image less centre), a vector of `Planes` components, to the sums
- * weighted for the level (.x) and for the next level expanded (.y). At the finest level only the
- * latter counts: a pixel's own term is r (0) = 0. */
+/* Adds r of one difference d = I(q) - G_l(p), a vector of `Planes` components, to the sums of the
+ * level (weight.x) and of the next level expanded (weight.y). At level 0 only the latter counts:
+ * the former is the pixel's own term, r (0) = 0. */
 template <int Planes, bool Finest>
 __device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const float d[Planes],
                                         float reduced[Planes], float expanded[Planes])
@@ -73,30 +74,32 @@ __device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const
   }
 }
 
-/* One level's job. Images are [plane][y][x] of floats in device memory. */
+/* The arguments of the kernel of one level. Images are float [plane][y][x] in device memory. */
 struct Gather {
   const float *image;            /* intensities, width x height */
   const float *gauss;            /* their Gaussian at this level */
-  float *coefficient;            /* [plane][y][x][part]: what this kernel makes */
-  size_t image_size, level_size; /* pixels of a plane of the image and of this level */
+  float *coefficient;            /* the output, [plane][y][x][part] */
+  size_t image_size, level_size; /* pixels of a plane of the image, and of this level */
   int width, height;
   AxisLevel x, y;
-  int parts;        /* of a coefficient; 1 in tiles */
-  int shared_bytes; /* that a CTA of tiles may use */
-  int rows;         /* of the image that it stages at a time */
+  int parts;        /* of a coefficient's neighbourhood; 1 in tiles */
+  int shared_bytes; /* in tiles: the most shared memory of a CTA */
+  int rows;         /* in tiles: rows of the image that are staged in shared memory at a time */
   Curve curve;
 };
 
-/* Rows of a coefficient's neighbourhood and the weights of its columns, for gather_rows(): columns
- * first, first + kStride .. of `columns`. Here in shared memory, swizzled: lanes read columns
- * `mask`
- * + 1 apart, which lie in different banks. */
+/* Rows of a coefficient's neighbourhood, and the weights of their columns, for gather_rows(). The
+ * columns that a lane reads are first, first + kStride, .. below `columns`. These rows are in
+ * shared memory, [row][plane][Pitch], and swizzled: the lanes of a warp read columns mask + 1
+ * apart, which then lie in different banks. */
 template <int Planes, int Pitch> struct StagedRows {
   static constexpr int kStride = 1;
   const float *memory;
   const float2 *weights;
   unsigned weight_step;
-  int first, columns, left, mask;
+  int first, columns;
+  int left; /* staged columns left of the neighbourhood */
+  int mask;
 
   __device__ __forceinline__ float2 weight(int column) const
   {
@@ -115,7 +118,7 @@ template <int Planes, int Pitch> struct StagedRows {
   }
 };
 
-/* The same in global memory, a lane every 32nd column. */
+/* The same in global memory, where a lane reads every 32nd column. */
 struct ImageRows {
   static constexpr int kStride = 32;
   const float *memory;
@@ -139,8 +142,8 @@ struct ImageRows {
   }
 };
 
-/* Adds RowCount rows, weighted by weight_y, to `total`. The weights of a column are loaded once for
- * all of them. */
+/* Adds RowCount rows, weighted by weight_y, to `total`. A column's weight is loaded once for all of
+ * them. */
 template <int Planes, int RowCount, bool Finest, typename Rows>
 __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows,
                                             const float2 *weight_y, const float center[Planes],
@@ -171,24 +174,25 @@ __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows
   }
 }
 
-/* Adds rows `row` .. end - 1: as many at a time as registers allow. `rows_at (row)` gives them. */
+/* Adds rows row..end - 1, as many at a time as registers allow. rows_at (row) returns the rows from
+ * `row` on. */
 template <int Planes, bool Finest, typename RowsAt>
 __device__ __forceinline__ void gather_all(const Curve &curve, int row, int end, RowsAt rows_at,
                                            const float2 *weight_y, const float center[Planes],
                                            float total[Planes])
 {
-  constexpr int kMany = Planes == 1 ? 7 : 3;
+  constexpr int kRowsAtOnce = Planes == 1 ? 7 : 3;
 
-  for (; row + kMany <= end; row += kMany)
-    gather_rows<Planes, kMany, Finest>(curve, rows_at(row), weight_y + row, center, total);
+  for (; row + kRowsAtOnce <= end; row += kRowsAtOnce)
+    gather_rows<Planes, kRowsAtOnce, Finest>(curve, rows_at(row), weight_y + row, center, total);
   for (; row + 2 <= end; row += 2)
     gather_rows<Planes, 2, Finest>(curve, rows_at(row), weight_y + row, center, total);
   if (row < end)
     gather_rows<Planes, 1, Finest>(curve, rows_at(row), weight_y + row, center, total);
 }
 
-/* Rows of the image from `y` on, `columns` of each from `x` on, into shared memory: the planes of a
- * row one after the other. */
+/* Copies columns x..x + columns - 1 of rows y..y + rows - 1 to shared memory, as StagedRows reads
+ * them. */
 template <int Planes, int Pitch>
 __device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, int mask, int x,
                                            int y, int columns, int rows)
@@ -205,9 +209,9 @@ __device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, 
   }
 }
 
-/* A CTA makes one tile of coefficients of a fine level: the image under all of its neighbourhoods
- * goes through shared memory, gather.rows rows at a time. A warp makes the even coefficients of a
- * row or the odd ones, which need fewer taps. */
+/* A CTA computes one tile of coefficients of a fine level. The rows of the image that their
+ * neighbourhoods cover pass through shared memory, gather.rows at a time. A warp computes the even
+ * coefficients of a row, or the odd ones, which have fewer taps. */
 template <int Planes, bool Finest, int Pitch>
 __global__ void __launch_bounds__(32 * kTileWarps, 2)
     gather_tiles_kernel(const __grid_constant__ Gather gather, int mask)
@@ -227,17 +231,17 @@ __global__ void __launch_bounds__(32 * kTileWarps, 2)
   float center[Planes] = {0}, total[Planes] = {0};
   const float2 *weight_y = nullptr;
   StagedRows<Planes, Pitch> window = {};
-  int top = rows, count = 0;
+  int top = rows, taps = 0; /* rows of the tile above the neighbourhood, and of it */
 
   pdl_trigger_then_wait();
   if (inside) {
     top = gather.y.first[y] - first_y;
-    count = gather.y.counts[y & 1];
-    weight_y = gather.y.weight + (size_t)y * gather.y.count;
+    taps = gather.y.taps[y & 1];
+    weight_y = gather.y.weight + (size_t)y * gather.y.most_taps;
     window.weights = gather.x.weight + odd * ((gather.x.size + 1) / 2) + x / 2;
     window.weight_step = gather.x.size;
     window.left = gather.x.first[x] - first_x;
-    window.columns = gather.x.counts[odd];
+    window.columns = gather.x.taps[odd];
     window.mask = mask;
 #pragma unroll
     for (int c = 0; c < Planes; c++)
@@ -249,16 +253,16 @@ __global__ void __launch_bounds__(32 * kTileWarps, 2)
     const int staged_rows = min(gather.rows, rows - staged);
 
     if (staged > 0)
-      __syncthreads();
+      __syncthreads(); /* all warps have read the rows before */
     stage_rows<Planes, Pitch>(memory, gather, mask, first_x, first_y + staged, columns,
                               staged_rows);
     __syncthreads();
     gather_all<Planes, Finest>(
-        gather.curve, max(staged - top, 0), min(staged + staged_rows - top, count),
+        gather.curve, max(staged - top, 0), min(staged + staged_rows - top, taps),
         [&](int row) {
-          StagedRows<Planes, Pitch> some = window;
-          some.memory = memory + (top + row - staged) * Planes * Pitch;
-          return some;
+          StagedRows<Planes, Pitch> from_row = window;
+          from_row.memory = memory + (top + row - staged) * Planes * Pitch;
+          return from_row;
         },
         weight_y, center, total);
   }
@@ -270,8 +274,9 @@ __global__ void __launch_bounds__(32 * kTileWarps, 2)
   }
 }
 
-/* A warp gathers one part of one coefficient of a coarse level, its lanes side by side. The warps
- * of a CTA gather the same part of neighbouring coefficients, whose rows overlap in the cache. */
+/* A warp gathers one part of one coefficient of a coarse level; its lanes read adjacent columns.
+ * The warps of a CTA gather the same part of neighbouring coefficients, which share rows in the
+ * cache. */
 template <int Planes>
 __global__ void __launch_bounds__(32 * kWarpGatherWarps)
     gather_by_warps_kernel(const __grid_constant__ Gather gather)
@@ -286,14 +291,14 @@ __global__ void __launch_bounds__(32 * kWarpGatherWarps)
     return;
 
   const int x = (int)(index % gather.x.size), y = (int)(index / gather.x.size);
-  const int rows = gather.y.counts[y & 1];
-  const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
+  const int rows = gather.y.taps[y & 1];
+  const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.most_taps;
   ImageRows window = {};
   float center[Planes], total[Planes] = {0};
 
-  window.weights = gather.x.weight + (size_t)x * gather.x.count;
+  window.weights = gather.x.weight + (size_t)x * gather.x.most_taps;
   window.first = lane;
-  window.columns = gather.x.counts[x & 1];
+  window.columns = gather.x.taps[x & 1];
   window.width = gather.width;
   window.plane_size = gather.image_size;
 #pragma unroll
@@ -304,10 +309,10 @@ __global__ void __launch_bounds__(32 * kWarpGatherWarps)
       gather.curve, (int)((long long)rows * part / gather.parts),
       (int)((long long)rows * (part + 1) / gather.parts),
       [&](int row) {
-        ImageRows some = window;
-        some.memory =
+        ImageRows from_row = window;
+        from_row.memory =
             gather.image + (size_t)(gather.y.first[y] + row) * gather.width + gather.x.first[x];
-        return some;
+        return from_row;
       },
       weight_y, center, total);
 
@@ -330,7 +335,7 @@ __global__ void __launch_bounds__(256) intensity_kernel(Pixels pixels, float *im
     image[(size_t)y * pixels.width + x] = __saturatef(load_intensity(pixels, x, y));
 }
 
-/* Level + 1 of a Gaussian pyramid; blockIdx.z is the plane, here and below. */
+/* The next coarser level of a Gaussian pyramid. blockIdx.z is the plane, here and below. */
 __global__ void __launch_bounds__(256)
     reduce_plane_kernel(const float *fine, int fine_width, int fine_height, float *coarse,
                         int width, int height)
@@ -345,8 +350,8 @@ __global__ void __launch_bounds__(256)
   coarse[(size_t)y * width + x] = reduced_plane(fine, fine_width, fine_height, x, y);
 }
 
-/* collapsed = expanded coarse + the sum of the parts of each coefficient, of which a share, the
- * rest being the Gaussian. */
+/* collapsed = share * (expanded coarse level + sum of the coefficient's parts)
+ *             + (1 - share) * Gaussian. A thread computes a quad. */
 __global__ void __launch_bounds__(256)
     collapse_kernel(const float *coarse, const float *parts, int part_count, const float *gauss,
                     float share, float *collapsed, int width, int height)
@@ -375,8 +380,9 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/* --- scratch --- */
+/* ---- Scratch memory ---- */
 
+/* The parts that each coefficient's neighbourhood is split into. */
 int part_count(const CfLlfPyramid &shape, int level)
 {
   const long long coefficients = (long long)shape.width[level] * shape.height[level];
@@ -392,7 +398,7 @@ int part_count(const CfLlfPyramid &shape, int level)
 
 struct Layout {
   size_t bytes;
-  float *image; /* Gaussian of level 0 */
+  /* Per level; gauss[0] is the picture, and the coarsest level is its own collapsed image. */
   float *gauss[CF_LLF_MAX_IMAGES], *coefficient[CF_LLF_MAX_IMAGES], *collapsed[CF_LLF_MAX_IMAGES];
 };
 
@@ -425,8 +431,10 @@ dim3 pixel_grid(int width, int height, int planes)
   return dim3(blocks(width, 32), blocks(height, 8), planes);
 }
 
-/* Floats of a staged row, by level: neighbourhoods of a tile span 2^(level + 1) (kTileX - 2) + the
- * taps of an even sample. */
+/* ---- Launches ---- */
+
+/* Floats of a staged row, by level. The neighbourhoods of a tile cover 2^level (kTileX - 2) samples
+ * plus the taps of an even sample. */
 constexpr int kTilePitch[kWarpGatherLevel] = {72, 152, 296};
 
 template <int Planes, bool Finest, int Pitch>
@@ -434,8 +442,8 @@ bool launch_tiles(Queue *queue, Gather gather, int level, const char *name)
 {
   constexpr int kRowBytes = Planes * Pitch * (int)sizeof(float);
   const auto kernel = gather_tiles_kernel<Planes, Finest, Pitch>;
-  const int most = gather.shared_bytes / kRowBytes;
-  const int passes = (gather.y.span + most - 1) / most;
+  const int max_rows = gather.shared_bytes / kRowBytes;
+  const int passes = (gather.y.span + max_rows - 1) / max_rows;
 
   gather.rows = (gather.y.span + passes - 1) / passes;
   return launch(queue, name, kernel,
@@ -534,9 +542,9 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
 
   const size_t coarse_size = (size_t)shape.width[1] * shape.height[1];
   for (int plane = 0; plane < planes; plane++) {
-    if (!finish_planes(queue, pixels[plane], memory.coefficient[0] + plane * image_size,
-                       memory.collapsed[1] + plane * coarse_size,
-                       top == 1 ? (float)shape.last_share : 1.0f))
+    if (!write_plane(queue, pixels[plane], memory.coefficient[0] + plane * image_size,
+                     memory.collapsed[1] + plane * coarse_size,
+                     top == 1 ? (float)shape.last_share : 1.0f))
       return false;
   }
   return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tables of engine=exact: the weights of every sample of every level, on both axes. They depend on
- * the picture's size only.
+ * The tables of engine=exact: the weights of every sample of every level, for each axis. They
+ * depend on the picture's size only.
  */
 #include "cuda/common/int_math.cuh"
 #include "cuda/llf/exact.cuh"
@@ -18,8 +18,8 @@ namespace cf::llf
 namespace
 {
 
-/* Lays out tables in one allocation. First all are packed without `host`, which adds up the bytes;
- * then again into host memory of that size, at the same offsets. */
+/* Packs all tables into one allocation, in two passes: the first, without `host`, adds up the bytes
+ * only; the second writes to host memory of that size, at the same offsets. */
 struct Packer {
   size_t used;
   uint8_t *host;
@@ -33,11 +33,12 @@ size_t reserve(Packer *packer, size_t bytes)
   return offset;
 }
 
-/* Samples of level 0 that sample i of a level is made of. */
+/* A range of samples of level 0. */
 struct Taps {
   int first, count;
 };
 
+/* The samples whose weights in sample i of a level, or of the next one expanded, are not all 0. */
 Taps needed_taps(const CfLlfOperator &reduced, const CfLlfOperator &expanded, int i)
 {
   int begin = expanded.first[i], end = begin + expanded.width - 1;
@@ -53,19 +54,20 @@ Taps needed_taps(const CfLlfOperator &reduced, const CfLlfOperator &expanded, in
   return Taps{begin, end - begin + 1};
 }
 
-/* One axis of one level. All even samples get as many taps as the one that needs most, and so do
- * all odd ones; at the far edge some begin earlier for that. `neighbours` samples share a CTA. The
- * pointers of `to` are offsets, which locate() turns into device addresses. */
+/* Packs one axis of one level. All even samples get as many taps as the one that needs most, and so
+ * do all odd ones; near the far border the ranges of some begin earlier to make this possible.
+ * `tile` is the number of samples of a CTA's tile. The pointers of `to` become offsets, which
+ * locate() turns into device addresses. */
 void pack_level(Packer *packer, const CfLlfOperator &reduced, const CfLlfOperator &expanded,
-                bool by_tap, int neighbours, AxisLevel *to)
+                bool by_tap, int tile, AxisLevel *to)
 {
-  const int size = expanded.outputs, count = expanded.width, even = (size + 1) / 2;
+  const int size = expanded.outputs, most_taps = expanded.width, even = (size + 1) / 2;
   const size_t first = reserve(packer, (size_t)size * sizeof(int));
-  const size_t weight = reserve(packer, (size_t)size * count * sizeof(float2));
+  const size_t weight = reserve(packer, (size_t)size * most_taps * sizeof(float2));
 
   to->size = size;
-  to->count = count;
-  to->counts[0] = to->counts[1] = 0;
+  to->most_taps = most_taps;
+  to->taps[0] = to->taps[1] = 0;
   to->first = (const int *)first;
   to->weight = (const float2 *)weight;
   if (!packer->host)
@@ -76,27 +78,27 @@ void pack_level(Packer *packer, const CfLlfOperator &reduced, const CfLlfOperato
     const Taps taps = needed_taps(reduced, expanded, i);
 
     firsts[i] = taps.first;
-    to->counts[i % 2] = taps.count > to->counts[i % 2] ? taps.count : to->counts[i % 2];
+    to->taps[i % 2] = taps.count > to->taps[i % 2] ? taps.count : to->taps[i % 2];
   }
   for (int i = 0; i < size; i++) {
-    const int last = expanded.inputs - to->counts[i % 2];
+    const int last = expanded.inputs - to->taps[i % 2];
 
     firsts[i] = firsts[i] < last ? firsts[i] : last;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < most_taps; k++) {
       const int input = firsts[i] + k;
 
-      packed[by_tap ? (size_t)k * size + i % 2 * even + i / 2 : (size_t)i * count + k] =
+      packed[by_tap ? (size_t)k * size + i % 2 * even + i / 2 : (size_t)i * most_taps + k] =
           make_float2((float)cf_llf_weight_or_zero(&reduced, i, input),
                       (float)cf_llf_weight_or_zero(&expanded, i, input));
     }
   }
   to->span = 0;
-  for (int i = 0; i < size; i += neighbours) {
+  for (int i = 0; i < size; i += tile) {
     int begin = firsts[i], end = 0;
 
-    for (int k = i; k < size && k < i + neighbours; k++) {
+    for (int k = i; k < size && k < i + tile; k++) {
       begin = firsts[k] < begin ? firsts[k] : begin;
-      end = firsts[k] + to->counts[k % 2] > end ? firsts[k] + to->counts[k % 2] : end;
+      end = firsts[k] + to->taps[k % 2] > end ? firsts[k] + to->taps[k % 2] : end;
     }
     to->span = end - begin > to->span ? end - begin : to->span;
   }
@@ -112,7 +114,7 @@ void pack_tables(Packer *packer, const CfLlfAxis &x, const CfLlfAxis &y, int ima
   }
 }
 
-/* From offsets in `memory` to addresses. */
+/* Turns offsets into addresses in `memory`. */
 void locate(AxisLevel *level, uint8_t *memory)
 {
   level->first = (const int *)(memory + (size_t)level->first);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The launch plan of a frame of engine=fast on tensor cores: which kernels run, and how wide. Made
- * by plan_frame() from the GPU and the pyramid alone, so a state's plan changes with its parameters
- * only. cuda/llf/README.md has the diagram.
+ * The launch plan of a frame of engine=fast on tensor cores: which kernels run, and on how many
+ * CTAs. plan_frame() derives it from the GPU, the format and the pyramid, so the plan of a state
+ * changes with its parameters only. cuda/llf/README.md has the diagram.
  */
 #pragma once
 
@@ -10,15 +10,14 @@
 extern "C" {
 #endif
 
-/* For tests: what plan_frame() and the engine take instead of what they would choose, process-wide;
- * -1: their own choice. Set it before a state is opened and leave it until the state's frames are
- * done. */
+/* For tests: replaces choices of plan_frame() and of the engine, process-wide; -1 leaves a choice
+ * to them. Set it before a state is opened, and keep it until the state's frames are done. */
 typedef struct {
-  int cluster_ctas;    /* CTAs of the coarse levels at most: 1, 2, 4, 8 or 16 */
-  int fuse_levels_3_4; /* 0 or 1; 1 holds where the pyramid has the levels */
-  int large;           /* 0 or 1: as a picture of over four million pixels */
-  int few_copies; /* 1: the tables of level 0's coefficients as GPUs with little memory have them */
-  int tensor_cores; /* 0: none */
+  int cluster_ctas;    /* the most CTAs of the coarse levels: 1, 2, 4, 8 or 16 */
+  int fuse_levels_3_4; /* 0 or 1; 1 only counts if the pyramid has these levels */
+  int large;           /* 0 or 1: treat the picture as one of over four million pixels */
+  int few_copies;      /* 1: lay out level 0's LUT as for GPUs with little shared memory */
+  int tensor_cores;    /* 0: use none */
 } CfLlfPlanOverride;
 
 extern CfLlfPlanOverride cf_llf_plan_override;
@@ -34,10 +33,10 @@ struct FramePlan {
    * such kernel. It takes that level's components, and gives its collapsed image. */
   int coarse_first_level;
   int cluster_ctas;     /* of the coarse levels' kernel, which is one cluster of so many at most */
-  bool fuse_levels_3_4; /* one kernel makes both, else each level has one */
-  bool large;           /* level 1 leaves the L2 cache first */
-  /* The Laplacian kernels run beside the coarse levels' kernel: they do not wait for it, and leave
-   * it `reserved_sms`. */
+  bool fuse_levels_3_4; /* one kernel computes both levels; else each has a kernel */
+  bool large;           /* store level 1 with the L2 policy evict-first */
+  /* The Laplacian kernels run concurrently with the coarse levels' kernel: they do not wait for it,
+   * and leave `reserved_sms` SMs to it. */
   bool beside_coarse;
   int reserved_sms;
 };

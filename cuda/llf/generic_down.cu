@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Down the pyramid of the local Laplacian filter: from intensities to the component images of level
- * 1, and from each level to the next coarser one. Runs on every GPU; the mma_* kernels are faster
+ * 1, and from each level to the next coarser one. Runs on every GPU; the mma_* kernels replace it
  * where they apply.
  */
 #include "cuda/llf/pixel_io.cuh"
@@ -13,7 +13,7 @@ namespace cf::llf
 namespace
 {
 
-/* --- components: functions of the intensity, in pairs that share a word --- */
+/* ---- Components: functions of the intensity, two per word ---- */
 
 /* Pair n: sine and cosine of harmonic n + 1, times its coefficient. */
 __device__ __forceinline__ float2 component_pair(const Series &series, float intensity, int n)
@@ -24,14 +24,14 @@ __device__ __forceinline__ float2 component_pair(const Series &series, float int
   return make_float2(series.b[n] * sine, series.b[n] * cosine);
 }
 
-/* Pair n: the remapping curves about the sampled intensities 2 n and 2 n + 1 of the batch. */
+/* Pair n: the remapping curves about sampled intensities 2 n and 2 n + 1 of the batch. */
 __device__ __forceinline__ float2 component_pair(const Samples &samples, float intensity, int n)
 {
   return make_float2(sample_delta(samples, 2 * n, intensity),
                      sample_delta(samples, 2 * n + 1, intensity));
 }
 
-/* How a word holds a pair. */
+/* The format of a pair in a word: fp16 for the series. */
 template <typename Components> struct PairOf;
 
 template <> struct PairOf<Series> {
@@ -46,7 +46,7 @@ template <> struct PairOf<Series> {
   }
 };
 
-/* Whole numbers of 16 bits (Samples::units): their error must not grow with the number. */
+/* 16-bit integers (Samples::units) for samples: their error must not grow with the value. */
 template <> struct PairOf<Samples> {
   __device__ static uint32_t pack(float2 pair)
   {
@@ -59,14 +59,14 @@ template <> struct PairOf<Samples> {
   }
 };
 
-/* --- level 0 to 1 --- */
+/* ---- Level 0 to 1 ---- */
 
 constexpr int kTileX = 32, kTileY = 8, kFineX = 2 * kTileX + 3, kFineY = 2 * kTileY + 3;
 
-/* A CTA makes a tile of kTileX x kTileY pixels of level 1, a thread each, of level 0's tile with
- * its halo in shared memory. Pairs of components go through shared memory one by one, so that each
- * is evaluated once a pixel of level 0. `coarse.collapsed` is NULL unless level 1 is the coarsest.
- */
+/* A CTA computes a tile of kTileX x kTileY pixels of level 1, one per thread, from a tile of level
+ * 0 with its halo in shared memory. Component pairs pass through shared memory one by one, so that
+ * each is evaluated once per pixel of level 0. `coarse.collapsed` is NULL unless level 1 is the
+ * coarsest. */
 template <typename Components>
 __global__ void __launch_bounds__(kTileX *kTileY)
     analyse_kernel(Pixels pixels, Components components, int groups, Level coarse, float top_gain)
@@ -82,8 +82,9 @@ __global__ void __launch_bounds__(kTileX *kTileY)
   const bool inside = x < coarse.width && y < coarse.height;
   const size_t index = (size_t)y * coarse.width + x;
 
+  /* Reduces `fine` across into `rows`, and returns this thread's pixel, reduced down. */
   auto reduce_fine = [&]() {
-    __syncthreads();
+    __syncthreads(); /* `fine` is complete, and the last pair's rows have been read */
     for (int i = thread; i < kFineY * kTileX; i += threads) {
       const float2 *p = fine + i / kTileX * kFineX + 2 * (i % kTileX);
       rows[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(kTileX *kTileY)
   }
 }
 
-/* --- level to level --- */
+/* ---- Level to level ---- */
 
 constexpr int kReduceThreads = 256;
 
@@ -141,8 +142,8 @@ __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
   }
 }
 
-/* A thread makes one 16-byte group of one pixel of the coarser level: threadIdx.x is the group, so
- * that a warp reads whole pixels. The first group's thread reduces the Gaussian as well.
+/* A thread computes one 16-byte group of one pixel of the coarser level. threadIdx.x is the group,
+ * so that a warp reads whole pixels. The first group's thread also reduces the Gaussian.
  * `coarse.collapsed` is NULL unless `coarse` is the coarsest level. */
 template <typename Pair>
 __global__ void __launch_bounds__(kReduceThreads)
@@ -189,7 +190,7 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
 }
 
-/* Of a level that is not the last no collapsed image is made. */
+/* A level as the target of a reduction: only the coarsest has a collapsed image yet. */
 Level reduced_level(const Pyramid &pyramid, int index)
 {
   Level level = pyramid.level[index];

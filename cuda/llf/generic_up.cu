@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Up the pyramid of the local Laplacian filter: each level's Laplacian coefficients added to the
- * coarser levels, expanded; at level 0 the result goes to the picture, and colours follow. Runs on
- * every GPU; the mma_* kernels are faster where they apply. A thread makes a quad.
+ * Up the pyramid of the local Laplacian filter: each level's Laplacian coefficients are added to
+ * the coarser level, expanded; at level 0 the result is written to the picture, and colours follow.
+ * Runs on every GPU; the mma_* kernels replace it where they apply. A thread computes a quad.
  *
- * A level's "term" is what its Laplacian coefficients add: S_l of plan/llf_plan.h.
+ * The `term` of a pixel is S_l of plan/llf_plan.h, or for engine=sampled the interpolated
+ * coefficient: without the linear part.
  */
 #include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
@@ -24,7 +25,7 @@ dim3 quad_grid(int width, int height)
   return dim3(blocks((width + 1) / 2, kCtaX), blocks((height + 1) / 2, kCtaY));
 }
 
-/* A level and the next coarser one. Level 0 has neither groups nor Gaussian. */
+/* A level and the next coarser one. Level 0 has neither groups nor Gaussian in memory. */
 struct Levels {
   Level own, coarse;
   int groups;
@@ -35,7 +36,7 @@ Levels levels_at(const Pyramid &pyramid, int fine)
   return Levels{pyramid.level[fine], pyramid.level[fine + 1], pyramid.groups};
 }
 
-/* --- terms of a quad --- */
+/* ---- Terms of a quad ---- */
 
 /* engine=fast: the sum over n of cos (w_n g) L[b_n sin w_n I] - sin (w_n g) L[b_n cos w_n I]. */
 __device__ void term_of_quad(const Series &series, const Levels &levels, int x, int y,
@@ -50,20 +51,21 @@ __device__ void term_of_quad(const Series &series, const Levels &levels, int x, 
     term[i] = 0.0f;
 
   for (int group = 0; group < groups; group++) {
-    uint4 around[3][3], self[4];
+    uint4 coarse_groups[3][3], own_groups[4];
 
 #pragma unroll
     for (int row = 0; row < 3; row++) {
 #pragma unroll
       for (int column = 0; column < 3; column++)
-        around[row][column] = coarse.groups[(at.row[row] + at.column[column]) * groups + group];
+        coarse_groups[row][column] =
+            coarse.groups[(at.row[row] + at.column[column]) * groups + group];
     }
     if (own.groups) {
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const int own_x = min(2 * x + (i & 1), own.width - 1);
         const int own_y = min(2 * y + (i >> 1), own.height - 1);
-        self[i] = own.groups[((size_t)own_y * own.width + own_x) * groups + group];
+        own_groups[i] = own.groups[((size_t)own_y * own.width + own_x) * groups + group];
       }
     }
 
@@ -76,7 +78,7 @@ __device__ void term_of_quad(const Series &series, const Levels &levels, int x, 
       for (int row = 0; row < 3; row++) {
 #pragma unroll
         for (int column = 0; column < 3; column++)
-          pairs[row][column] = unpack(word(around[row][column], k));
+          pairs[row][column] = unpack(word(coarse_groups[row][column], k));
       }
       expand_quad(pairs, expanded);
 #pragma unroll
@@ -84,9 +86,10 @@ __device__ void term_of_quad(const Series &series, const Levels &levels, int x, 
         float sine, cosine;
 
         sincos_harmonic(series, n, gauss[i], &sine, &cosine);
-        /* At level 0 all but the rounding of a pixel's own terms cancels. */
+        /* At level 0 a pixel's own components cancel in its term, but for their rounding to fp16:
+         * the coarser level is rounded, too, so flat areas only cancel with it. */
         const uint32_t here = own.groups
-                                  ? word(self[i], k)
+                                  ? word(own_groups[i], k)
                                   : pack(make_float2(series.b[n] * sine, series.b[n] * cosine));
         const float2 laplacian = sum(unpack(here), scaled(-1.0f, expanded[i]));
         term[i] += cosine * laplacian.x - sine * laplacian.y;
@@ -95,15 +98,15 @@ __device__ void term_of_quad(const Series &series, const Levels &levels, int x, 
   }
 }
 
-/* The Laplacian coefficient of sampled intensity `sample`, of this batch's samples, at pixel i of
- * the quad, in stored units; `own` is the pixel's index in the level. */
+/* The Laplacian coefficient of the batch's sampled intensity `sample` at pixel i of the quad, in
+ * stored units; 0 for samples of other batches. `own` is the pixel's index in the level. */
 __device__ float sampled_coefficient(const Samples &samples, const Levels &levels,
                                      const Neighbours &at, int i, size_t own, float gauss,
                                      int sample)
 {
   const int16_t *const coarse = (const int16_t *)levels.coarse.groups + sample;
   const int stride = 8 * levels.groups;
-  float around[3][3], expanded[4];
+  float neighbourhood[3][3], expanded[4];
 
   if (sample < 0 || sample >= samples.count)
     return 0.0f;
@@ -111,17 +114,17 @@ __device__ float sampled_coefficient(const Samples &samples, const Levels &level
   for (int row = 0; row < 3; row++) {
 #pragma unroll
     for (int column = 0; column < 3; column++)
-      around[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
+      neighbourhood[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
   }
-  expand_quad(around, expanded);
+  expand_quad(neighbourhood, expanded);
   const float here = levels.own.groups
                          ? (float)((const int16_t *)levels.own.groups)[own * stride + sample]
                          : rintf(sample_delta(samples, sample, gauss));
   return here - (i == 0 ? expanded[0] : i == 1 ? expanded[1] : i == 2 ? expanded[2] : expanded[3]);
 }
 
-/* engine=sampled: interpolation between the coefficients of the two sampled intensities next to g,
- * as far as they are in this batch. */
+/* engine=sampled: interpolates between the coefficients of the two sampled intensities next to g,
+ * or adds this batch's part of that sum. */
 __device__ void term_of_quad(const Samples &samples, const Levels &levels, int x, int y,
                              const float gauss[4], float term[4])
 {
@@ -144,9 +147,10 @@ __device__ void term_of_quad(const Samples &samples, const Levels &levels, int x
   }
 }
 
-/* --- weights --- */
+/* ---- Weights ---- */
 
-/* Of a level's quads, where it has weights; and what of the linear part is weighted along. */
+/* The weights of a level, one per quad, if it has any; and the factor of the linear part, which is
+ * weighted with the terms. */
 struct QuadWeights {
   CellWeights cells;
   float linear;
@@ -171,18 +175,18 @@ struct QuadWeights {
   }
 };
 
-/* Of several batches the last has the linear part. */
+/* `linear` is 0 for all batches but the last. */
 QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 {
   return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : CellWeights{}, linear};
 }
 
-/* --- levels above 0 --- */
+/* ---- Levels coarser than 0 ---- */
 
-/* What is added to a level's terms: the coarser level, expanded; the collapsed image as earlier
- * batches left it. */
+/* What collapsing adds to a level's terms, and then applies. */
 struct Additions {
-  bool coarser, previous;
+  bool coarser;  /* the coarser collapsed image, expanded */
+  bool previous; /* the level's collapsed image, where earlier batches left their terms */
   Settling settling;
 };
 
@@ -221,10 +225,10 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   }
 }
 
-/* --- level 0 --- */
+/* ---- Level 0 ---- */
 
-/* A batch of sampled intensities at level 0 that is not the last: its terms alone, into `base`
- * [height][width], added to those of earlier batches with `add`. */
+/* For a batch of sampled intensities that is not the last: stores its terms in `base`,
+ * [height][width]; with `add` they are added to those of earlier batches. */
 __global__ void __launch_bounds__(kCtaX *kCtaY)
     sample_base_kernel(Pixels pixels, Levels levels, Samples samples, QuadWeights weights,
                        float *base, bool add)
@@ -258,15 +262,15 @@ __device__ __forceinline__ float base_at(const float *base, int width, int heigh
   return base[(size_t)min(y, height - 1) * width + min(x, width - 1)];
 }
 
-/* What a Finish adds to a quad: linear I, where that is not weighted, + the terms of level 0, of
- * earlier batches, too, + level 1 expanded. */
-template <typename Components> struct FinishTerms {
+/* A Change computes how much the filter adds to a quad's intensities. This one: linear I, where
+ * that is not weighted, + the terms of level 0, of this and earlier batches, + level 1 expanded. */
+template <typename Components> struct ComponentChange {
   Levels levels;
   Components components;
   QuadWeights weights;
-  const float *base; /* earlier batches, or NULL */
+  const float *base; /* the terms of earlier batches, or NULL */
 
-  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
+  __device__ void of_quad(int x, int y, const float luma[4], float added[4]) const
   {
     const Level &coarse = levels.coarse, &own = levels.own;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
@@ -285,26 +289,26 @@ template <typename Components> struct FinishTerms {
   }
 };
 
-/* engine=exact: level 0's coefficients as `base`, and the share of all that the picture gets. */
-struct FinishPlanes {
-  const float *base, *collapsed;
+/* engine=exact: `share` of level 0's coefficients + level 1 expanded - I. */
+struct ExactChange {
+  const float *coefficients, *collapsed; /* of level 0; of level 1 */
   int width, height;
   float share;
 
-  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
+  __device__ void of_quad(int x, int y, const float luma[4], float added[4]) const
   {
     expand_plane(collapsed, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), added);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      added[i] =
-          share *
-          (added[i] + base_at(base, width, height, 2 * x + (i & 1), 2 * y + (i >> 1)) - luma[i]);
+      added[i] = share * (added[i] +
+                          base_at(coefficients, width, height, 2 * x + (i & 1), 2 * y + (i >> 1)) -
+                          luma[i]);
   }
 };
 
-template <typename Finish>
+template <typename Change>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    finish_kernel(Pixels pixels, Colours colours, Finish finish)
+    output_kernel(Pixels pixels, Colours colours, Change change)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], luma[4], added[4];
@@ -316,15 +320,15 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
 #pragma unroll
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
-  finish.quad(x, y, luma, added);
+  change.of_quad(x, y, luma, added);
   store_quad(pixels, colours, 2 * x, 2 * y, added);
 }
 
-template <typename Finish>
-bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
+template <typename Change>
+bool launch_output(Queue *queue, const Pixels &pixels, const Change &change)
 {
-  return launch(queue, "llf finish", finish_kernel<Finish>, quad_grid(pixels.width, pixels.height),
-                dim3(kCtaX, kCtaY), 0, pixels, colours_of(pixels, 0.0f), finish);
+  return launch(queue, "llf finish", output_kernel<Change>, quad_grid(pixels.width, pixels.height),
+                dim3(kCtaX, kCtaY), 0, pixels, colours_of(pixels, 0.0f), change);
 }
 
 } // namespace
@@ -343,8 +347,8 @@ bool expand(Queue *queue, const Components &components, const Batch &batch, cons
 }
 
 template <typename Components>
-bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
-            const Pyramid &pyramid)
+bool write_output(Queue *queue, const Pixels &pixels, const Components &components,
+                  const Batch &batch, const Pyramid &pyramid)
 {
   if constexpr (std::is_same_v<Components, Samples>) {
     if (!batch.last)
@@ -353,22 +357,23 @@ bool finish(Queue *queue, const Pixels &pixels, const Components &components, co
                     levels_at(pyramid, 0), components, weights_at(pyramid, 0, 0.0f), batch.base,
                     !batch.first);
   }
-  return launch_finish(queue, pixels,
-                       FinishTerms<Components>{levels_at(pyramid, 0), components,
-                                               weights_at(pyramid, 0, components.linear),
-                                               batch.base});
+  return launch_output(queue, pixels,
+                       ComponentChange<Components>{levels_at(pyramid, 0), components,
+                                                   weights_at(pyramid, 0, components.linear),
+                                                   batch.base});
 }
 
-bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
-                   float share)
+bool write_plane(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
+                 float share)
 {
-  return launch_finish(queue, pixels,
-                       FinishPlanes{base, collapsed, pixels.width, pixels.height, share});
+  return launch_output(queue, pixels,
+                       ExactChange{base, collapsed, pixels.width, pixels.height, share});
 }
 
 template bool expand(Queue *, const Series &, const Batch &, const Pyramid &, int);
 template bool expand(Queue *, const Samples &, const Batch &, const Pyramid &, int);
-template bool finish(Queue *, const Pixels &, const Series &, const Batch &, const Pyramid &);
-template bool finish(Queue *, const Pixels &, const Samples &, const Batch &, const Pyramid &);
+template bool write_output(Queue *, const Pixels &, const Series &, const Batch &, const Pyramid &);
+template bool write_output(Queue *, const Pixels &, const Samples &, const Batch &,
+                           const Pyramid &);
 
 } // namespace cf::llf

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Level 1 from the picture, on tensor cores, and level 2 along with it: their components
- * are a table's rows, which are looked up.
+ * Levels 1 and 2 from the picture, in one kernel on tensor cores. Level 0's components are looked
+ * up in a LUT; mma_build_strip.cuh says how a warp filters them.
  */
 #include "cuda/llf/mma_build_strip.cuh"
 
@@ -12,7 +12,8 @@ namespace cf::llf
 namespace
 {
 
-/* Blocks stay for many strips, since the table is dear. */
+/* Persistent CTAs, one per SM: each fills its LUT once, and its warps filter strip after strip. The
+ * first rows of a warp's first strip are prefetched before the LUT is filled. */
 template <LutKind Kind>
 __global__ void __launch_bounds__(32 * kWarps, 1)
     build_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
@@ -26,12 +27,12 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
 
   const int strips = strips_x * strips_y, step = gridDim.x * kWarps;
   int i = blockIdx.x + gridDim.x * warp;
-  auto aim = [&] {
+  auto move_to_strip = [&] {
     if (i < strips)
-      strip.aim(i % strips_x * kCoarse, i / strips_x * rows);
+      strip.move_to(i % strips_x * kCoarse, i / strips_x * rows);
   };
 
-  aim();
+  move_to_strip();
   fill_table<Kind>(memory, pixels, series);
   pdl_trigger_then_wait();
   __syncthreads();
@@ -40,13 +41,14 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   while (i < strips) {
     strip.walk();
     i += step;
-    aim();
+    move_to_strip();
   }
 }
 
-/* --- launching --- */
+/* ---- Launching ---- */
 
-/* Rows of level 2 in a strip, so that all warps are busy to the end. */
+/* Rows of level 2 per strip. Every warp gets the same number of strips, so that all are busy to the
+ * end: the fewest for which a strip has at most kMost rows. */
 int rows_of_strips(const Gpu &gpu, int across, int height)
 {
   constexpr int kMost = 16, kLeast = 3;

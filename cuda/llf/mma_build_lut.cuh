@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the kernel of levels 1 and 2 has in shared memory: the table of components, and for each
- * warp the codes of a few rows of its strip of the picture.
+ * Shared memory of the kernel of levels 1 and 2: the LUT of components (a table per group), and for
+ * each warp the codes of four rows of its strip of the picture.
  */
 #pragma once
 
@@ -10,47 +10,52 @@
 namespace cf::llf
 {
 
-/* A strip is kCoarse pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
- * those of level 1 begin two left of the strip, and those of the picture two left of these: whole
- * blocks of level 2. */
+/* A strip is kCoarse pixels of level 2 wide, kMiddle of level 1, and as many rows long as the
+ * launch says. A block is 8 pixels of a row. A warp computes kBlocks1 blocks of level 1, the first
+ * of which begins two pixels left of the strip, from kReads look-ups of 16 pixels of the picture,
+ * which begin two pixels left of that block. */
 constexpr int kBlocks1 = 7, kBlocks2 = kBlocks1 / 2;
 constexpr int kCoarse = 8 * kBlocks2, kMiddle = 2 * kCoarse;
-constexpr int kReads = kBlocks1;     /* of 16 pixels */
-constexpr int kPairs = 4 * kBlocks1; /* of pixels of level 1, a lane each */
+constexpr int kReads = kBlocks1;
+constexpr int kPairs = 4 * kBlocks1; /* of pixels of level 1; lane i has the Gaussian of pair i */
 
-constexpr int kSlots = 4;     /* rows in shared memory */
-constexpr int kSlot = 4 * 32; /* samples, four a lane; two before the strip's first block */
-static_assert(kSlot >= 2 + 16 * kReads, "the look-ups' are there");
+constexpr int kSlots = 4;     /* rows of the picture per warp */
+constexpr int kSlot = 4 * 32; /* samples of a row, four per lane; look-ups begin with the third */
+static_assert(kSlot >= 2 + 16 * kReads, "a slot has the samples of all look-ups");
 constexpr int kSlotPitch = kSlot + 4;
 constexpr int kWarps = 12;
 
-/* Codes of more than 8 bits: the table has rows for the high 8, at the middle of what the low bits
- * can be, and the low ones turn sines and cosines of two groups the rest of the way, to first
- * order: off by 0.3 % of a component at most, where rounding luma to 12 bits is off by as much. */
+/* For codes of more than 8 bits the LUT has a row per value of the high 8 bits, computed for the
+ * middle of the low bits' range. The low bits rotate the looked-up sines and cosines the rest of
+ * the way, to first order. The error is at most 0.3 % of a component, as large as that of rounding
+ * luma to 12 bits. */
 template <LutKind Kind> constexpr bool kTurns = Kind != LutKind::kU8;
 
-/* Bits below the high 8, and how far all are shifted in shared memory: so that the low ones of a
- * half are a denormal, of which the turn is a product that stays in range. */
+/* Bits below the high 8. Codes in shared memory are shifted left by kLowShift: then the high bits
+ * are a byte, and the low byte is an fp16 denormal, from which one multiplication makes the angle
+ * (LowBitsRotation). */
 template <LutKind Kind>
 constexpr int kLowBits = Kind == LutKind::kRgbLuma ? 4
                          : Kind == LutKind::kU16   ? 8
                                                    : 2;
 template <LutKind Kind> constexpr int kLowShift = 8 - kLowBits<Kind>;
 
-/* Each row of the table is there several times, so that those that a warp looks up lie in
- * different banks. */
+/* The layout: table 0, table 1, then the slots of each warp. A row of a table is stored kCopies
+ * times in succession, so that the rows that a warp looks up lie in different banks. */
 template <LutKind Kind> struct TableMemory {
   using Sample = typename LutOf<Kind>::Sample;
   static constexpr bool kTurned = kTurns<Kind>;
   static constexpr int kEntries = kTurned ? 256 : LutOf<Kind>::kEntries;
   static constexpr int kCopies = kTurned ? 8 : LutOf<Kind>::kCopies;
   static constexpr int kShift = kTurned ? kLowShift<Kind> : 0;    /* of codes in shared memory */
-  static constexpr int kTable = kEntries * kCopies * kGroupBytes; /* bytes a group */
-  static constexpr int kRows = kSlots * kSlotPitch;               /* samples of a warp */
+  static constexpr int kTable = kEntries * kCopies * kGroupBytes; /* bytes of a table */
+  static constexpr int kRows = kSlots * kSlotPitch;               /* samples of a warp's slots */
   static constexpr int kBytes = kGroups * kTable + kWarps * kRows * (int)sizeof(Sample);
 };
 
-/* Row `code` of table c: the components of the harmonics as they are stored. */
+/* Fills both tables; the CTA must synchronise before it reads them. Row `code` of table t has sine
+ * and cosine of harmonics t + 1, t + 3, t + 5 and t + 7; or, if kTurned, table 0 the sines and
+ * table 1 the cosines of harmonics 1..8. LineWriter restores the order of component images. */
 template <LutKind Kind>
 __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
@@ -61,7 +66,6 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
     uint32_t words[4];
 
     if constexpr (M::kTurned) {
-      /* All sines in one table, all cosines in the other. */
       const float middle = (float)(1 << kLowBits<Kind>)*((float)code + 0.5f) - 0.5f;
       const float turns =
           series.turn * (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, middle)
@@ -70,14 +74,14 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        float two[2];
+        float pair[2];
 
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-          two[n] = series.b[2 * k + n] * (table ? rotation.cosine : rotation.sine);
+          pair[n] = series.b[2 * k + n] * (table ? rotation.cosine : rotation.sine);
           rotation.advance();
         }
-        words[k] = cf::pack_half2(two[0], two[1]);
+        words[k] = cf::pack_half2(pair[0], pair[1]);
       }
     } else {
       const float turns = series.turn * intensity_of_row<Kind>(pixels, (float)code);
@@ -98,41 +102,42 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
   }
 }
 
-/* --- rows of the picture --- */
+/* ---- Rows of the picture ---- */
 
-/* The last first. */
-__device__ __forceinline__ uint32_t reversed(uint32_t four)
+/* The samples of a quad in reverse order. */
+__device__ __forceinline__ uint32_t reversed(uint32_t quad)
 {
-  return __byte_perm(four, 0, 0x0123);
+  return __byte_perm(quad, 0, 0x0123);
 }
 
-__device__ __forceinline__ uint2 reversed(const uint2 &four)
+__device__ __forceinline__ uint2 reversed(const uint2 &quad)
 {
-  return make_uint2(__byte_perm(four.y, 0, 0x1032), __byte_perm(four.x, 0, 0x1032));
+  return make_uint2(__byte_perm(quad.y, 0, 0x1032), __byte_perm(quad.x, 0, 0x1032));
 }
 
-__device__ __forceinline__ uint4 reversed(const uint4 &four)
+__device__ __forceinline__ uint4 reversed(const uint4 &quad)
 {
-  return make_uint4(four.w, four.z, four.y, four.x);
+  return make_uint4(quad.w, quad.z, quad.y, quad.x);
 }
 
-/* The last two first. */
-__device__ __forceinline__ uint32_t without_two(uint32_t four)
+/* Moves the last two samples of a quad to its front. */
+__device__ __forceinline__ uint32_t last_two(uint32_t quad)
 {
-  return four >> 16;
+  return quad >> 16;
 }
 
-__device__ __forceinline__ uint2 without_two(const uint2 &four)
+__device__ __forceinline__ uint2 last_two(const uint2 &quad)
 {
-  return make_uint2(four.y, 0);
+  return make_uint2(quad.y, 0);
 }
 
-__device__ __forceinline__ uint4 without_two(const uint4 &four)
+__device__ __forceinline__ uint4 last_two(const uint4 &quad)
 {
-  return make_uint4(four.z, four.w, 0, 0);
+  return make_uint4(quad.z, quad.w, 0, 0);
 }
 
-/* Two rows of four bytes, those of a pixel side by side: so one load has both. */
+/* Stores four bytes of each of two rows interleaved, so that one load gets both rows of a column.
+ */
 __device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_t second)
 {
   *reinterpret_cast<uint2 *>(to) =
@@ -141,37 +146,38 @@ __device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_
 
 __device__ __forceinline__ uint32_t clamped_bytes(const PictureWords &picture, uint32_t codes)
 {
-  return !picture.clamps
+  return !picture.may_clip
              ? codes
              : __byte_perm(clamped(codes & 0x00ff00ffu, picture.first_code, picture.last_code),
                            clamped(codes >> 8 & 0x00ff00ffu, picture.first_code, picture.last_code),
                            0x6240);
 }
 
-/* To shared memory, as the numbers of rows of the table. Foot and headroom count as black and white
- * in the Gaussian pyramid; the table knows. */
+/* Stores a quad's LUT indices to shared memory, shifted left by Shift. Codes below black or above
+ * white are clamped for the sake of the Gaussian: the LUT's rows are those of clamped codes anyway.
+ */
 template <int Shift, LutKind Kind>
-__device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, const Pixels &pixels,
-                                           const PictureWords &picture,
-                                           const typename LutOf<Kind>::Quad &four)
+__device__ __forceinline__ void store_quad_codes(typename LutOf<Kind>::Sample *to,
+                                                 const Pixels &pixels, const PictureWords &picture,
+                                                 const typename LutOf<Kind>::Quad &quad)
 {
   if constexpr (Kind == LutKind::kU10) {
-    uint32_t first = u10_rows(four.x, pixels.shift);
-    uint32_t second = u10_rows(four.y, pixels.shift);
+    uint32_t first = u10_rows(quad.x, pixels.shift);
+    uint32_t second = u10_rows(quad.y, pixels.shift);
 
-    if (picture.clamps) {
+    if (picture.may_clip) {
       first = clamped(first, picture.first_code, picture.last_code);
       second = clamped(second, picture.first_code, picture.last_code);
     }
     *reinterpret_cast<uint2 *>(to) = make_uint2(first << Shift, second << Shift);
   } else if constexpr (Kind == LutKind::kU16) {
-    *reinterpret_cast<uint2 *>(to) = four;
+    *reinterpret_cast<uint2 *>(to) = quad;
   } else {
-    static_assert(Shift <= LumaRow::kShift, "rows are in steps of as much");
-    const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+    static_assert(Shift <= LumaRow::kShift, "numbers are shifted right");
+    const uint32_t words[4] = {quad.x, quad.y, quad.z, quad.w};
     uint32_t numbers[2];
 
-    picture.luma_row.numbers_of<2>(words, numbers);
+    picture.luma_row.shifted_rows_of<2>(words, numbers);
     *reinterpret_cast<uint2 *>(to) = make_uint2(numbers[0] >> (LumaRow::kShift - Shift),
                                                 numbers[1] >> (LumaRow::kShift - Shift));
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The moments of the picture's blocks, which weights are made of (CfLlfWeights): of the codes that
- * the kernel of levels 1 and 2 has, in whole numbers. A lane has a block's columns.
+ * The moments of the picture's blocks, from which level 0's weights are computed (CfLlfWeights).
+ * The kernel of levels 1 and 2 sums the codes that it has in shared memory, in integers; a lane has
+ * the four columns of a block.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct Moments {
     return {value + other.value, square + other.square};
   }
 
-  /* Those of a block's 16 samples, in steps of `unit` from `first` on: means of what intensities
-   * are off by from 1/2, and of the square of that. 16 numbers of 12 bits have room. */
+  /* From the sums of a block's 16 samples: the means of I - 1/2 and of its square, for intensities
+   * I = first + unit * sample. Samples have at most 12 bits, so that nothing overflows. */
   __device__ __forceinline__ float2 of_block(float unit, float first) const
   {
     const float mean = fmaf(unit / 16.0f, (float)value, first - 0.5f);
@@ -30,7 +31,7 @@ struct Moments {
   }
 };
 
-/* Of two rows of four bytes. */
+/* The sums over four bytes of each of two rows. */
 __device__ __forceinline__ Moments moments_of(uint32_t upper, uint32_t lower)
 {
   constexpr uint32_t kOnes = 0x01010101;
@@ -39,20 +40,20 @@ __device__ __forceinline__ Moments moments_of(uint32_t upper, uint32_t lower)
           __dp4a(upper, upper, __dp4a(lower, lower, 0u))};
 }
 
-/* The same of two 16-bit numbers each, of which the high 12 bits count. */
-__device__ __forceinline__ Moments moments_of_two(uint32_t two)
+/* The sums over the high 12 bits of two 16-bit numbers. */
+__device__ __forceinline__ Moments moments_of_pair(uint32_t pair)
 {
-  const uint32_t first = two >> 4 & 0xfff, second = two >> 20;
+  const uint32_t first = pair >> 4 & 0xfff, second = pair >> 20;
 
   return {first + second, first * first + second * second};
 }
 
 __device__ __forceinline__ Moments moments_of(uint2 upper, uint2 lower)
 {
-  return moments_of_two(upper.x)
-      .plus(moments_of_two(upper.y))
-      .plus(moments_of_two(lower.x))
-      .plus(moments_of_two(lower.y));
+  return moments_of_pair(upper.x)
+      .plus(moments_of_pair(upper.y))
+      .plus(moments_of_pair(lower.x))
+      .plus(moments_of_pair(lower.y));
 }
 
 } // namespace cf::llf

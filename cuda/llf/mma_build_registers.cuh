@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows of components in the registers of a warp, for the kernel of levels 1 and 2: looked up,
- * filtered across, added up and stored.
+ * Rows of components in the registers of a warp, for the kernel of levels 1 and 2: look-up,
+ * horizontal filter, weighted sums of rows, stores.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 namespace cf::llf
 {
 
-/* Words q of block b: components lane / 4 + 8 q of its pixels 2 (lane % 4) and the next. */
+/* 16 components of 8 pixels, as mma leaves them: word q of a lane has component lane / 4 + 8 q of
+ * pixels 2 (lane % 4) and 2 (lane % 4) + 1. */
 struct Block {
   uint32_t word[2];
 };
@@ -19,7 +20,7 @@ template <int Blocks> struct Line {
   Block block[Blocks];
 };
 
-/* `tap` has one for each q. */
+/* total += tap * block, with tap[q] for word q. */
 __device__ __forceinline__ void add_block(Block &total, const uint32_t (&tap)[2],
                                           const Block &block)
 {
@@ -36,13 +37,13 @@ __device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[
     total.word[q] = hmul2_bits(tap[q], block.word[q]);
 }
 
-/* The taps of a block as a banded matrix: 8 coarse pixels of 24 fine ones, of which 19 are used. */
+/* A lane's fragments of the banded matrix of taps that turns 24 fine pixels into 8 coarse ones; 19
+ * of the fine ones have taps. */
 struct Banded {
   uint32_t word[3];
 };
 
-/* What fine sample `tap` of a coarse one counts; those that are mirrored at a border to it count
- * there. */
+/* The weight of fine sample number `tap`, 0..4, in a coarse sample. */
 __device__ __forceinline__ float weight_of(int tap)
 {
   return tap == 2               ? kHalfCentre
@@ -51,6 +52,8 @@ __device__ __forceinline__ float weight_of(int tap)
                                 : 0.0f;
 }
 
+/* The weight of fine sample x, the weights of samples mirrored to it at a border included; 0 for
+ * samples beyond a border. */
 __device__ __forceinline__ float folded_weight(int tap, int x, int width)
 {
   return x < 0 || x >= width
@@ -58,7 +61,7 @@ __device__ __forceinline__ float folded_weight(int tap, int x, int width)
              : weight_of(tap) + weight_of(tap - 1 - 2 * x) + weight_of(tap + 2 * width - 1 - 2 * x);
 }
 
-/* Of the block whose first fine sample is number x. */
+/* The matrix for the block whose first fine sample has column x, in a level of this width. */
 __device__ __forceinline__ Banded banded(int x, int width, int lane)
 {
   Banded band;
@@ -73,33 +76,34 @@ __device__ __forceinline__ Banded banded(int x, int width, int lane)
   return band;
 }
 
-/* A coarse block from three fine ones. */
+/* A coarse block from three fine blocks. */
 __device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
                                               const Block &third, const Banded &band)
 {
   const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
   uint32_t sum[2];
-  Block made;
+  Block result;
 
   mma_f16(sum, four, band.word[0], band.word[1], 0, 0);
-  mma_f16_k8(made.word, third.word[0], third.word[1], band.word[2], sum[0], sum[1]);
-  return made;
+  mma_f16_k8(result.word, third.word[0], third.word[1], band.word[2], sum[0], sum[1]);
+  return result;
 }
 
-/* The same where only three pixels of the coarse block are needed, for which the third counts
- * nothing. */
+/* The same for the last block of level 1 in a strip: only its first three pixels are needed, in
+ * which the third fine block has no weight. */
 __device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
                                               const Banded &band)
 {
   const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
-  Block made;
+  Block result;
 
-  mma_f16(made.word, four, band.word[0], band.word[1], 0, 0);
-  return made;
+  mma_f16(result.word, four, band.word[0], band.word[1], 0, 0);
+  return result;
 }
 
-/* How far a low bit turns a lane's harmonic: of the denormals that low bits are, and what belongs
- * to the table's rows already. */
+/* The angle that low bits add to a lane's harmonic: factor * (low bits as an fp16 denormal) +
+ * middle, in radians; `middle` is minus the angle of the middle of the low bits' range, for which
+ * the LUT's rows are computed. Both hold their value twice. */
 struct LowBitsRotation {
   uint32_t factor, middle;
 };
@@ -117,28 +121,29 @@ __device__ __forceinline__ LowBitsRotation low_bits_rotation(const Pixels &pixel
   return {cf::pack_half2(factor, factor), cf::pack_half2(middle, middle)};
 }
 
-/* Sines and cosines of two pixels. */
-__device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, uint32_t codes,
-                                             uint32_t mask, const LowBitsRotation &low)
+/* Rotates the sines and cosines of two pixels by the low bits (`mask`) of their codes. */
+__device__ __forceinline__ void rotate_by_low_bits(uint32_t &sine, uint32_t &cosine, uint32_t codes,
+                                                   uint32_t mask, const LowBitsRotation &low)
 {
-  const __half2 by = __hfma2(as_half2(codes & mask), as_half2(low.factor), as_half2(low.middle));
+  const __half2 angle = __hfma2(as_half2(codes & mask), as_half2(low.factor), as_half2(low.middle));
   const __half2 s = as_half2(sine), c = as_half2(cosine);
 
-  sine = as_bits(__hfma2(by, c, s));
-  cosine = as_bits(__hfma2(__hneg2(by), s, c));
+  sine = as_bits(__hfma2(angle, c, s));
+  cosine = as_bits(__hfma2(__hneg2(angle), s, c));
 }
 
-/* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
- * registers for a whole row there are not. `row_of (i)` is where a lane finds its row of the table
- * for look-up i, `pairs` are the codes of its words of the components. */
-template <LutKind Kind, int Reads, typename RowOf, typename Take>
+/* Looks up a row of the picture and filters it across. consume (b, block) gets block b of the
+ * result, in order: there are no registers for a whole row. row_of (i) is the shared memory address
+ * of the LUT row that a lane fetches for look-up i; `pairs` are the codes of the two pixels whose
+ * components the lane holds after look-up 0. */
+template <LutKind Kind, int Reads, typename RowOf, typename Consume>
 __device__ __forceinline__ void filter_row(RowOf row_of, const typename LutOf<Kind>::Sample *pairs,
                                            const LowBitsRotation &low, const Banded &band,
-                                           Take take)
+                                           Consume consume)
 {
   using M = TableMemory<Kind>;
   constexpr uint32_t kLowMask = ((1u << kLowBits<Kind>)-1) * 65537u << kLowShift<Kind>;
-  Block two[2], next[2];
+  Block previous[2], next[2];
 
 #pragma unroll
   for (int i = 0; i < Reads; i++) {
@@ -149,33 +154,36 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename LutOf<Ki
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       if constexpr (M::kTurned)
-        turn_further(words[2 * k], words[2 * k + 1],
-                     *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), kLowMask, low);
+        rotate_by_low_bits(words[2 * k], words[2 * k + 1],
+                           *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), kLowMask,
+                           low);
 #pragma unroll
       for (int q = 0; q < 2; q++)
         next[k].word[q] = words[2 * k + q];
     }
     if (i > 0)
-      take(i - 1, filter_block(two[0], two[1], next[0], band));
+      consume(i - 1, filter_block(previous[0], previous[1], next[0], band));
 #pragma unroll
     for (int k = 0; k < 2; k++)
-      two[k] = next[k];
+      previous[k] = next[k];
   }
-  take(Reads - 1, filter_block(two[0], two[1], band));
+  consume(Reads - 1, filter_block(previous[0], previous[1], band));
 }
 
-/* Stores rows of a strip, one after the other: products leave components in rows, memory has them
- * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
- * ones. */
+/* Stores the components of a strip's rows, one row after the other. A Block has two pixels of a
+ * component per word; movmatrix transposes it to two components of a pixel. Word 0 is then pair
+ * 2 (lane % 4) of pixel lane / 4, and word 1 the next pair: the order of harmonics in which the LUT
+ * is filled makes these 8 consecutive bytes. */
 template <bool Turned, int Blocks> struct LineWriter {
   static constexpr int kPixelBytes = kGroups * kGroupBytes;
 
-  uint8_t *next;
-  uint32_t kept; /* blocks of which the lane's pixel is in the strip and in the level */
+  uint8_t *next; /* the lane's bytes of block 0 in the next row */
+  uint32_t kept; /* a bit per block: the lane's pixel is in the strip and in the level */
 
-  /* Row y may be one that is not stored; the second half is `distance` rows below. */
-  __device__ __forceinline__ void begin(const DownsampleOutput &target, int x, int y, int distance,
-                                        int first, int end, int lane)
+  /* Row y, whose block 0 begins at column x, is next; it may be outside the level if it is not
+   * stored. Pixels first..end - 1 of the row are in the strip. */
+  __device__ __forceinline__ void begin(const DownsampleOutput &target, int x, int y, int first,
+                                        int end, int lane)
   {
     const Level &level = target.coarse;
 
@@ -190,15 +198,15 @@ template <bool Turned, int Blocks> struct LineWriter {
     kept = keep_in_register(kept);
   }
 
-  /* Those of a row. Of two groups, not what stays the same in all rows: the compiler would hold
-   * that in predicates, of which there are not enough. */
+  /* The blocks to store of a row. Kept in a register: the compiler would hoist the tests of its
+   * bits out of the loop over rows into predicates, of which there are not enough. */
   __device__ __forceinline__ uint32_t written(bool stored) const
   {
     const uint32_t blocks = stored ? kept : 0;
     return keep_in_register(blocks);
   }
 
-  /* `store (to, words)` stores a uint2. */
+  /* Writes block b of the row, by store (to, words). */
   template <typename Store>
   __device__ __forceinline__ void write(int b, const Block &block, const uint32_t &written,
                                         Store store) const

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Levels 1 and 2 from the picture, where few intensities occur: their components are a table's
- * rows, which are looked up.
+ * Levels 1 and 2 of a strip of the picture, by one warp.
  *
- * A warp walks down a strip, and nothing of it goes through shared memory but codes: a fine row,
- * looked up, enters the rows of level 1 that it reaches; these, complete, enter those of level 2 as
- * they are in the registers. What products leave, components by pixels, is what the next products
- * take. No warp waits for another.
+ * The warp walks down the strip. A row of the picture is looked up, filtered across, and added to
+ * the two or three rows of level 1 that it has taps in; a complete row of level 1 is stored,
+ * filtered across, and added to rows of level 2. All these rows stay in registers: the fragments
+ * that one product leaves (components by pixels) are the operands of the next. Only codes go
+ * through shared memory, and only within the warp, so that no warp waits for another.
  */
 #pragma once
 
@@ -16,10 +16,11 @@
 namespace cf::llf
 {
 
-/* --- the Gaussian --- */
+/* ---- The Gaussian ---- */
 
-/* Two neighbours of the coarse row, from the samples about them of a fine one; 20 times each tap,
- * so that they are integers. Bytes are those of two rows, of which one is taken. */
+/* Two adjacent pixels of a row reduced across, times 20, which makes the taps the integers 1, 5, 8,
+ * 5, 1. `words` hold the 8 samples from the first tap on, of two rows interleaved as bytes; `row`,
+ * 0 or 1, selects one. */
 __device__ __forceinline__ void reduce_across(const uint32_t (&words)[4], int row, uint32_t sums[2])
 {
 #pragma unroll
@@ -29,6 +30,7 @@ __device__ __forceinline__ void reduce_across(const uint32_t (&words)[4], int ro
         __dp4a(words[k + 1], 0x00050008u << 8 * row, __dp4a(words[k], 0x00050001u << 8 * row, 0u)));
 }
 
+/* The same for 16-bit samples in shared memory. */
 __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t sums[2])
 {
   const uint32_t *const words = reinterpret_cast<const uint32_t *>(first);
@@ -39,24 +41,24 @@ __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t su
       __dp2a_lo(words[3], 0x0001u, __dp2a_lo(words[2], 0x0508u, __dp2a_lo(words[1], 0x0501u, 0u)));
 }
 
-/* Rows that are fetched before they are read. */
+/* How many rows ahead of its loads a warp prefetches to L2. */
 constexpr int kAhead = 8;
 
-/* One half's: sums of two rows of level 1 at a lane's pair, and of two rows of level 2. */
+/* Unfinished sums of the Gaussian in a lane. */
 struct Gauss {
-  uint32_t sums[2][2];
-  float coarse, next;
+  uint32_t sums[2][2]; /* of the even and the odd row of level 1, at the lane's two pixels */
+  float coarse, next;  /* of the current and the next row of level 2, at the lane's pixel */
 };
 
-/* --- the walk --- */
+/* ---- The walk ---- */
 
-/* What a level 1 row adds to the rows of level 2 before, at and after it (even rows) or at and
- * after it (odd ones): taps of rows beyond the border count for those that they are mirrored to. */
+/* The taps of row y of level 1. For y = 2 m: in rows m - 1 (`before`), m (`at`) and m + 1 (`after`)
+ * of level 2. For y = 2 m + 1: in rows m (`at`) and m + 1 (`after`). They include the taps of rows
+ * beyond the border that mirror to row y; rows beyond the border have none. */
 struct Taps {
   float before, at, after;
 };
 
-/* Edge, side and centre. */
 struct KernelTaps {
   float edge, side, centre;
 };
@@ -78,7 +80,7 @@ __device__ __forceinline__ Taps taps_of_row(int y, int height, const KernelTaps 
   return taps;
 }
 
-/* Where a level's kernel finds what it needs; the level and the next one are made. */
+/* The arguments of the kernel: its two output levels and its input. */
 struct Analysis {
   DownsampleOutput first, second;
   PictureWords picture;
@@ -87,7 +89,7 @@ struct Analysis {
   bool evict_first; /* level 1 is larger than the L2 cache */
 };
 
-/* What a warp knows of its strip. */
+/* A warp's state. Column and row numbers are those of level 2 (x2, y2) or of the picture (x0). */
 template <LutKind Kind> struct Strip {
   using M = TableMemory<Kind>;
   using Sample = typename M::Sample;
@@ -97,35 +99,40 @@ template <LutKind Kind> struct Strip {
 
   const Pixels &pixels;
   const Analysis &analysis;
-  /* Of large pictures level 1, and samples of two bytes, leave the L2 cache first: they do not fit
-   * in, and level 2 is to be there when it is read. */
+  /* In large pictures, level 1 and samples of two bytes are evicted from L2 first: they do not fit,
+   * and level 2 should still be there when the next kernel reads it. */
   const uint64_t policy;
-  Sample *const slots;
-  const Sample *looked_up, *pairs; /* a lane's, of a row */
-  uint32_t table;
+  Sample *const slots;   /* the warp's rows of codes in shared memory */
+  const Sample *lookups; /* in slot 0, the code that the lane looks up in look-up 0 */
+  const Sample *pairs;   /* in slot 0, the codes of the pixels whose components it then holds */
+  uint32_t table;        /* shared memory address of the lane's table and copy */
   int lane;
   LowBitsRotation low;
-  Banded band;
-  float factor;
+  Banded band;      /* inside the picture, horizontally */
+  float gauss_unit; /* intensity per unit of the integer sums of the Gaussian */
 
-  int x2, y2;
-  int x0;                /* a lane's first sample */
-  const uint8_t *column; /* above it, in row 0 */
-  bool direct;           /* samples are read from there */
-  bool border, kept_1[2];
-  bool beyond, past_three; /* a lane's samples are beyond the border, and a word with three of it */
-  Banded bands[kBlocks2];
+  int x2, y2;             /* the strip's first pixel in level 2 */
+  int x0;                 /* the lane's first sample in the picture, of four */
+  const uint8_t *column;  /* that sample in row 0 */
+  bool direct;            /* the lane's four samples can be read by one load */
+  bool border;            /* the strip touches the left or the right border */
+  bool stored_1[2];       /* the lane's two pixels of level 1 are in the strip and in the level */
+  bool outside;           /* the lane's samples are beyond the left or the right border */
+  bool after_three;       /* and follow a quad of which three samples are inside */
+  Banded bands[kBlocks2]; /* level 1 to 2 */
   LineWriter<M::kTurned, kBlocks1> writer_1;
   LineWriter<M::kTurned, kBlocks2> writer_2;
-  float *gauss_1;
-  /* Two rows of level 1 in turns, two of level 2 in order. */
+  float *gauss_1; /* the lane's first pixel of level 1 in the row to store next */
+  /* Unfinished rows: line[0] is the even row of level 1, line[1] the odd row after or before it;
+   * coarse is a row of level 2, coarse_next the one after it. */
   Line<kBlocks1> line[2];
   Line<kBlocks2> coarse, coarse_next;
   Gauss gauss;
-  Moments upper; /* of a block's first two rows */
-  Quad quads[2];
-  /* Where codes are bytes, those of two rows, for look-ups and for the Gaussian. */
-  uint32_t paired[kReads], around[4];
+  Moments upper; /* of the first two rows of the lane's block */
+  Quad quads[2]; /* the next two rows of the picture, loaded but not yet stored to a slot */
+  /* kPaired: the codes of two rows, interleaved as bytes, for the lane's look-ups and its pixels of
+   * the Gaussian. */
+  uint32_t paired[kReads], gauss_codes[4];
 
   __device__ __forceinline__ Strip(const Pixels &pixels, const Series &series,
                                    const Analysis &analysis, uint8_t *memory, int lane, int warp)
@@ -133,17 +140,19 @@ template <LutKind Kind> struct Strip {
         slots(reinterpret_cast<Sample *>(memory + kGroups * M::kTable) + warp * M::kRows),
         lane(lane)
   {
-    /* Lanes 8 to 15 and 24 to 31 look up the second group's rows. */
-    const int half = lane / 8 % 2;
+    /* ldmatrix takes the rows of its four 8 x 8 matrices from lanes 0..7, 8..15, 16..23 and 24..31:
+     * table 0 and table 1 for 8 pixels, then for the next 8. */
+    const int second = lane / 8 % 2;
 
-    looked_up = slots + (2 + lane % 8 + lane / 16 * 8) * (kPaired ? 2 : 1);
+    lookups = slots + (2 + lane % 8 + lane / 16 * 8) * (kPaired ? 2 : 1);
     pairs = slots + 2 + 2 * (lane % 4);
-    table = cf::smem_address(memory) + half * M::kTable + lane % M::kCopies * kGroupBytes;
+    table = cf::smem_address(memory) + second * M::kTable + lane % M::kCopies * kGroupBytes;
     if constexpr (M::kTurned)
       low = low_bits_rotation<Kind>(pixels, series, lane);
     band = banded(1 << 20, 1 << 22, lane);
-    factor = (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, 1.0f) : pixels.weight[0]) *
-             (1.0f / (float)(400 << M::kShift));
+    gauss_unit =
+        (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, 1.0f) : pixels.weight[0]) *
+        (1.0f / (float)(400 << M::kShift));
   }
 
   __device__ __forceinline__ static void set(uint32_t (&taps)[2], float tap)
@@ -169,12 +178,12 @@ template <LutKind Kind> struct Strip {
       return *from;
   }
 
-  /* Fine rows `from` and the next, of each half. */
+  /* Loads rows `from` and `from` + 1 of the picture into `quads`. */
   __device__ __forceinline__ void load(int from)
   {
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      /* Where heights are even, rows beyond the first two are those again. */
+      /* Below an even height the first two rows are mirrored, and the others repeat these. */
       const int row = from + k, beyond_last = (pixels.height + 1) & ~1;
       const int y = mirrored(min(row, beyond_last + (row & 1)), pixels.height);
 
@@ -187,6 +196,7 @@ template <LutKind Kind> struct Strip {
     }
   }
 
+  /* Prefetches rows of the picture to L2. */
   __device__ __forceinline__ void fetch(int from, int rows) const
   {
     for (int k = 0; k < rows; k++) {
@@ -195,6 +205,7 @@ template <LutKind Kind> struct Strip {
     }
   }
 
+  /* Stores `quads` as codes to slots `slot` and `slot` + 1. */
   __device__ __forceinline__ void store(int slot)
   {
     if (border)
@@ -207,48 +218,49 @@ template <LutKind Kind> struct Strip {
     } else {
 #pragma unroll
       for (int k = 0; k < 2; k++)
-        store_four<M::kShift, Kind>(to + k * kSlotPitch + 4 * lane, pixels, analysis.picture,
-                                    quads[k]);
+        store_quad_codes<M::kShift, Kind>(to + k * kSlotPitch + 4 * lane, pixels, analysis.picture,
+                                          quads[k]);
     }
     __syncwarp();
   }
 
-  /* A lane beyond the border has read the four samples next to it. Of those beyond it level 1 needs
-   * two, which may lie in the word before. */
+  /* Mirrors at the left and right borders: a lane outside has loaded the quad next to the border.
+   * Level 1 needs two samples from beyond it; if only three samples of the last quad are inside,
+   * its loads have mirrored the first of the two. */
   __device__ __forceinline__ void fold()
   {
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      if (beyond)
+      if (outside)
         quads[k] = reversed(quads[k]);
-      if (past_three)
-        quads[k] = without_two(quads[k]);
+      if (after_three)
+        quads[k] = last_two(quads[k]);
     }
   }
 
-  /* Codes of the rows in this slot and the next. */
-  __device__ __forceinline__ void take_pairs(int slot)
+  /* kPaired: loads the codes of rows `slot` and `slot` + 1. */
+  __device__ __forceinline__ void load_pairs(int slot)
   {
     if constexpr (kPaired) {
 #pragma unroll
       for (int i = 0; i < kReads; i++)
-        paired[i] = *reinterpret_cast<const uint16_t *>(looked_up + slot * kSlotPitch + 2 * 16 * i);
+        paired[i] = *reinterpret_cast<const uint16_t *>(lookups + slot * kSlotPitch + 2 * 16 * i);
       const uint32_t *const words = reinterpret_cast<const uint32_t *>(
           slots + slot * kSlotPitch + 2 * (2 + 4 * min(lane, kPairs - 1)));
       const uint2 middle = *reinterpret_cast<const uint2 *>(words + 1);
 
-      around[0] = words[0];
-      around[1] = middle.x;
-      around[2] = middle.y;
-      around[3] = words[3];
+      gauss_codes[0] = words[0];
+      gauss_codes[1] = middle.x;
+      gauss_codes[2] = middle.y;
+      gauss_codes[3] = words[3];
     }
   }
 
-  /* Fine row in a slot, and its share of the Gaussian. */
-  template <typename Take>
-  __device__ __forceinline__ void filter(int slot, uint32_t (&sums)[2], Take take)
+  /* Filters the row in a slot across: components to `consume`, the Gaussian to `sums`. */
+  template <typename Consume>
+  __device__ __forceinline__ void filter(int slot, uint32_t (&sums)[2], Consume consume)
   {
-    const Sample *const codes = looked_up + slot * kSlotPitch;
+    const Sample *const codes = lookups + slot * kSlotPitch;
 
     filter_row<Kind, kReads>(
         [&](int i) {
@@ -259,14 +271,14 @@ template <LutKind Kind> struct Strip {
           else
             return table + codes[16 * i] * kRowBytes;
         },
-        pairs + slot * kSlotPitch, low, band, take);
+        pairs + slot * kSlotPitch, low, band, consume);
     if constexpr (kPaired)
-      reduce_across(around, slot % 2, sums);
+      reduce_across(gauss_codes, slot % 2, sums);
     else
       reduce_across(slots + slot * kSlotPitch + 2 + 4 * min(lane, kPairs - 1), sums);
   }
 
-  /* The moments of the cells of the row before this slot's and of that. */
+  /* The sums over the lane's block of the row in `slot`, 0 or 2, and of the row before it. */
   __device__ __forceinline__ Moments moments_at(int slot) const
   {
     if constexpr (kPaired) {
@@ -284,7 +296,8 @@ template <LutKind Kind> struct Strip {
     return *reinterpret_cast<const uint2 *>(slots + slot * kSlotPitch + 4 * rows * lane);
   }
 
-  /* The moments of the blocks of row `y`, of which a lane has one. */
+  /* Stores the moments of row `y` of blocks; lane i has block x2 - 2 + i, which is also the column
+   * of level 2. */
   __device__ __forceinline__ void store_moments(int y)
   {
     const int column = x2 - 2 + lane, across = analysis.second.coarse.width;
@@ -293,11 +306,12 @@ template <LutKind Kind> struct Strip {
         column < across)
       analysis.moments[(size_t)y * across + column] =
           upper.plus(moments_at(0))
-              .of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * factor,
+              .of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * gauss_unit,
                         Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
   }
 
-  /* The first three fine rows above those of row 2 (y2 - 1) of level 1. */
+  /* Starts a strip: the first three of the five rows of the picture that reduce to row 2 (y2 - 1)
+   * of level 1, the last of which is also the first of the next row's. */
   __device__ __forceinline__ void begin()
   {
     const int top = 4 * (y2 - 1);
@@ -309,7 +323,7 @@ template <LutKind Kind> struct Strip {
     load(top - 3);
     __syncwarp();
     store(2);
-    take_pairs(2);
+    load_pairs(2);
     load(top - 1);
     filter(3, sums, [&](int b, const Block &block) { begin_block(line[0].block[b], edge, block); });
 #pragma unroll
@@ -317,7 +331,7 @@ template <LutKind Kind> struct Strip {
       gauss.sums[0][k] = sums[k];
     gauss.coarse = gauss.next = 0.0f;
     store(0);
-    take_pairs(0);
+    load_pairs(0);
     load(top + 1);
     filter(0, sums, [&](int b, const Block &block) { add_block(line[0].block[b], side, block); });
 #pragma unroll
@@ -335,12 +349,12 @@ template <LutKind Kind> struct Strip {
     store(2);
   }
 
-  /* A fine row at the side of both rows of level 1. */
+  /* Filters a row of the picture that has the side tap in both unfinished rows of level 1. */
   __device__ __forceinline__ void filter_between(int slot)
   {
     uint32_t sums[2], side[2];
 
-    take_pairs(slot);
+    load_pairs(slot);
 
     set(side, kHalfSide);
     filter(slot, sums, [&](int b, const Block &block) {
@@ -354,11 +368,11 @@ template <LutKind Kind> struct Strip {
     }
   }
 
-  /* The fine row that completes row y of level 1, line[ENDING]: it is stored, filtered across and
-   * taken by `take (b, block)`, and becomes the row after the next. Leaves the Gaussian filtered
-   * across. */
-  template <int Ending, typename Take>
-  __device__ __forceinline__ void filter_last(int slot, int y, float &across, Take take)
+  /* Filters the row of the picture that completes row y of level 1, line[Ending]. Row y is stored,
+   * and filtered across for level 2: components to consume (b, block), the Gaussian to `across`.
+   * line[Ending] then starts row y + 2, with the same row of the picture. */
+  template <int Ending, typename Consume>
+  __device__ __forceinline__ void filter_last(int slot, int y, float &across, Consume consume)
   {
     uint32_t sums[2], edge[2], centre[2];
     Block done[2];
@@ -370,58 +384,60 @@ template <LutKind Kind> struct Strip {
     stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * analysis.strip_rows) && y < height();
     written = writer_1.written(stored);
     filter(slot, sums, [&](int b, const Block &block) {
-      Block made = line[Ending].block[b];
+      Block result = line[Ending].block[b];
 
-      add_block(made, edge, block);
+      add_block(result, edge, block);
       begin_block(line[Ending].block[b], edge, block);
       add_block(line[1 - Ending].block[b], centre, block);
-      writer_1.write(b, made, written,
+      writer_1.write(b, result, written,
                      [&](uint2 *to, uint2 words) { store_with_policy(to, words, policy); });
       if (b > 0 && b % 2 == 0)
-        take(b / 2 - 1, filter_block(done[0], done[1], made, bands[b / 2 - 1]));
-      done[b % 2] = made;
+        consume(b / 2 - 1, filter_block(done[0], done[1], result, bands[b / 2 - 1]));
+      done[b % 2] = result;
     });
     writer_1.advance(width());
-    float two[2];
+    float own[2];
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      const uint32_t made = gauss.sums[Ending][k] + sums[k];
+      const uint32_t sum = gauss.sums[Ending][k] + sums[k];
 
       gauss.sums[1 - Ending][k] += 8 * sums[k];
       gauss.sums[Ending][k] = sums[k];
-      two[k] = fmaf((float)made, factor, Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
-      if (stored && kept_1[k])
-        gauss_1[k] = two[k];
+      own[k] = fmaf((float)sum, gauss_unit, Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
+      if (stored && stored_1[k])
+        gauss_1[k] = own[k];
     }
     gauss_1 += width();
-    float next[3] = {__shfl_down_sync(0xffffffffu, two[0], 1),
-                     __shfl_down_sync(0xffffffffu, two[1], 1),
-                     __shfl_down_sync(0xffffffffu, two[0], 2)};
+    float next[3] = {__shfl_down_sync(0xffffffffu, own[0], 1),
+                     __shfl_down_sync(0xffffffffu, own[1], 1),
+                     __shfl_down_sync(0xffffffffu, own[0], 2)};
 
     if (border)
-      mirror(two, next);
-    across = reduced(two[0], two[1], next[0], next[1], next[2]);
+      mirror(own, next);
+    across = reduced(own[0], own[1], next[0], next[1], next[2]);
   }
 
-  /* Of the pixels of level 1 that a lane's pixel of level 2 is made of, those beyond the border. */
-  __device__ __forceinline__ void mirror(float (&two)[2], float (&next)[3]) const
+  /* Mirrors the pixels of level 1 that are beyond the left or the right border, of the five that
+   * reduce to a lane's pixel of level 2: own[0], own[1], next[0..2]. */
+  __device__ __forceinline__ void mirror(float (&own)[2], float (&next)[3]) const
   {
     const int left = width() - (2 * x2 - 2 + 2 * lane);
 
     if (left == 3)
       next[1] = next[0];
     if (x2 == 0 && lane == 0) {
-      two[0] = next[1];
-      two[1] = next[0];
+      own[0] = next[1];
+      own[1] = next[0];
     }
     if (left == 3)
-      next[2] = two[1];
+      next[2] = own[1];
     if (left == 4)
       next[2] = next[1];
   }
 
-  /* Taps of row y of level 1, in halves, and of each half's Gaussian. */
+  /* The taps of row y of level 1: in fp16, twice per word, for components, and in fp32 for the
+   * Gaussian. `plain`: no rows beyond the top or bottom border are involved. */
   __device__ __forceinline__ void taps_of(int y, bool plain, uint32_t (&taps)[3][2],
                                           Taps &exact) const
   {
@@ -444,8 +460,8 @@ template <LutKind Kind> struct Strip {
     }
   }
 
-  /* Row 2 m of level 1, from fine rows 4 m + 1 and 4 m + 2 in slots 2 and 3, completes row m - 1 of
-   * level 2. */
+  /* Row 2 m of level 1 is completed by row 4 m + 2 of the picture, in slot 3, and itself completes
+   * row m - 1 of level 2. */
   __device__ __forceinline__ void make_even_row(int m, bool plain)
   {
     const int coarse_width = analysis.second.coarse.width;
@@ -472,7 +488,7 @@ template <LutKind Kind> struct Strip {
     gauss.next = exact.after * across;
   }
 
-  /* Row 2 m + 1, from slots 0 and 1. */
+  /* Row 2 m + 1 of level 1 is completed by row 4 m + 4 of the picture, in slot 1. */
   __device__ __forceinline__ void make_odd_row(int m, bool plain)
   {
     uint32_t taps[3][2];
@@ -488,19 +504,22 @@ template <LutKind Kind> struct Strip {
     gauss.next = fmaf(exact.after, across, gauss.next);
   }
 
-  /* The strip whose first pixel of level 2 is (x, y) is the next: its first rows are fetched. */
-  __device__ __forceinline__ void aim(int x, int y)
+  /* Makes the strip whose first pixel of level 2 is (x, y) the next, and prefetches its first rows.
+   */
+  __device__ __forceinline__ void move_to(int x, int y)
   {
     x2 = x;
     y2 = y;
-    /* Lanes beyond the picture read something else instead. */
+    /* Lanes outside the picture load the quad next to the border. */
     x0 = min(max(4 * x - 8 + 4 * lane, 0), (pixels.width - 1) & ~3);
     column = analysis.picture.from + (ptrdiff_t)x0 * (int)(sizeof(Quad) / 4);
     direct = analysis.picture.aligned && x0 + 4 <= pixels.width;
     fetch(4 * y - 7, 6 + kAhead);
   }
 
-  /* Down the strip. */
+  /* Computes the strip. Each iteration takes four rows of the picture, which complete two rows of
+   * level 1 and one of level 2. Slots 0 and 1, and slots 2 and 3, are refilled in turn: between the
+   * look-ups in one pair and its refill lies the __syncwarp() at the end of the other's refill. */
   __device__ __forceinline__ void walk()
   {
     const int x = x2, y = y2, rows = analysis.strip_rows, x1 = 2 * x - 2;
@@ -508,10 +527,10 @@ template <LutKind Kind> struct Strip {
     const int first = 4 * x - 8 + 4 * lane;
 
     border = x == 0 || x1 + 8 * kBlocks1 >= width();
-    beyond = first < 0 || first >= pixels.width;
-    past_three = first >= pixels.width && pixels.width % 4 == 3;
-    writer_1.begin(analysis.first, x1, 2 * y - 2, 2 * rows, 2, 2 + kMiddle, lane);
-    writer_2.begin(analysis.second, x, y - 2, rows, 0, kCoarse, lane);
+    outside = first < 0 || first >= pixels.width;
+    after_three = first >= pixels.width && pixels.width % 4 == 3;
+    writer_1.begin(analysis.first, x1, 2 * y - 2, 2, 2 + kMiddle, lane);
+    writer_2.begin(analysis.second, x, y - 2, 0, kCoarse, lane);
 #pragma unroll
     for (int b = 0; b < kBlocks2; b++)
       bands[b] = border ? banded(x1 + 16 * b, width(), lane) : band;
@@ -519,7 +538,7 @@ template <LutKind Kind> struct Strip {
     for (int k = 0; k < 2; k++) {
       const int i = 2 * lane + k;
 
-      kept_1[k] = i >= 2 && i < 2 + kMiddle && x1 + i < width();
+      stored_1[k] = i >= 2 && i < 2 + kMiddle && x1 + i < width();
     }
     gauss_1 = analysis.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
     coarse = coarse_next = Line<kBlocks2>{};

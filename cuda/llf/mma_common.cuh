@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The local Laplacian filter's fast engine on tensor cores (sm_80 and newer): what its way down and
- * its way up share.
+ * The local Laplacian filter's fast engine on tensor cores (sm_80 and newer): what the kernels of
+ * the way down and of the way up share.
  *
- * Both 5-tap operators are small matrix products on fp16 fragments. Down, a banded 16 x 35 matrix
- * makes 16 pixels of a row of the next level. Up, a 16 x 16 matrix makes 4 x 4 pixels of 4 x 4
- * coarser ones. What is multiplied has a group of components in its 8 columns. At level 0 of 8 and
- * 10-bit pictures the components are rows of a table in shared memory, one a code value, which
- * ldmatrix fetches by address: look-up and layout are one instruction.
+ * Both 5-tap operators are small matrix products on fp16 fragments. On the way down, a banded
+ * 16 x 35 matrix turns 35 pixels of a row into 16 pixels of the next level. On the way up, a 16 x
+ * 16 matrix turns 4 x 4 coarse pixels into 4 x 4 fine ones. The other operand has the 8 components
+ * of a group in its columns. At level 0 components come from a LUT in shared memory, one row per
+ * code value: ldmatrix fetches rows by address, so look-up and fragment layout are one instruction.
  */
 #pragma once
 
@@ -20,22 +20,22 @@
 namespace cf::llf
 {
 
-/* Bytes of one group of one pixel, and of a row of a table. */
+/* Bytes of a group of one pixel, and of a row of a LUT. */
 constexpr int kGroupBytes = 16;
 
-/* Groups of a pixel: of 8 harmonics. */
+/* Groups per pixel: 8 harmonics. */
 constexpr int kGroups = kMmaGroups;
 
-/* The taps in fp16, rounded so that their sum is exactly 1: a gain of 1 - 2^-13 a level would add
- * up. */
+/* The taps in fp16, rounded so that their sum is exactly 1: the gain of plain rounding,
+ * 1 - 2^-13 per level, would accumulate. */
 constexpr float kHalfEdge = 1640.0f / 32768.0f, kHalfSide = 0.25f, kHalfCentre = 1638.0f / 4096.0f;
 
-/* A fragment of a constant matrix, as lanes hold it: made when compiling. */
+/* A fragment of a constant matrix, computed at compile time: word [lane][register]. */
 template <int Words> struct alignas(16) Fragment {
   uint32_t word[32][Words];
 };
 
-/* Of a number that is one in fp16, and no denormal. */
+/* The bits of a value that fp16 represents exactly, as 0 or a normal number. */
 constexpr uint32_t half_bits(float value)
 {
   const uint32_t sign = value < 0.0f ? 0x8000u : 0u;
@@ -54,7 +54,7 @@ constexpr uint32_t half_pair_bits(float low, float high)
   return half_bits(low) | half_bits(high) << 16;
 }
 
-/* Sine and cosine of one harmonic after another. */
+/* Sine and cosine of one harmonic after another, by rotation. */
 struct Rotation {
   float step_sine, step_cosine, sine, cosine;
 
@@ -72,9 +72,9 @@ struct Rotation {
   }
 };
 
-/* A level-0 LUT. Sample: of the picture, and of row numbers in shared memory; Quad: four samples,
- * or four pixels of RGB. Where there is room a LUT holds each row several times, so that the rows
- * that a warp looks up lie in different banks. */
+/* A LUT of level 0. Sample: the type of the picture's samples (not of RGB), and of LUT indices in
+ * shared memory. Quad: four samples, or four pixels of RGB. kCopies: how often the LUT holds each
+ * row where there is room, so that the rows that a warp looks up lie in different banks. */
 template <LutKind Kind> struct LutOf;
 
 template <> struct LutOf<LutKind::kU10> {
@@ -97,13 +97,13 @@ template <> struct LutOf<LutKind::kU8> {
 
 template <> struct LutOf<LutKind::kRgbLuma> {
   using Sample = uint16_t;
-  using Quad = uint4; /* three channels of each pixel in the bytes that the packing names */
-  /* So many that eight copies of every eighth leave room for two tiles of components of each of two
-   * teams. */
+  using Quad = uint4; /* a pixel per word, with its channels in the bytes that Packing names */
+  /* As many as leave shared memory for two tiles of components of each of two teams, beside eight
+   * copies of every eighth row (mma_laplacian_cta.cuh). */
   static constexpr int kEntries = 3568, kCopies = 1;
 };
 
-/* Calls `function` with the picture's kind as a type. */
+/* Calls `function` with the picture's LutKind as a compile-time constant. */
 template <LutKind value> struct LutConstant {
   static constexpr LutKind kKind = value;
 };
@@ -122,6 +122,7 @@ template <typename Function> auto with_lut_kind(const Pixels &pixels, Function f
   }
 }
 
+/* The intensity of a code; or of a LUT row of RGB luma, where rows divide 0..1 evenly. */
 template <LutKind Kind>
 __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float row)
 {
@@ -129,14 +130,15 @@ __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float ro
                                    : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
 }
 
-/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
+/* Clamps two 16-bit codes; `low` and `high` hold the limits twice. Bytes are clamped as 16-bit
+ * codes: the GPU has no instruction for four bytes. */
 __device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
 {
   return __vminu2(__vmaxu2(codes, low), high);
 }
 
-/* Which bytes of a pixel's word the three channels are, if the picture has such words; words made
- * of other pictures hold them in order. */
+/* The bytes of an RGB pixel's 32-bit word that hold its channels. `packed`: the picture consists of
+ * such words; otherwise load_channels() composes words with the channels in order. */
 struct Packing {
   bool packed;
   int byte[3];
@@ -173,20 +175,20 @@ __device__ __forceinline__ uint32_t load_channels(const Pixels &pixels, const Pa
   return word;
 }
 
-/* The rounded luma of such words, in whole numbers. Its weights have 16 bits, so they are two by
- * two, in the order of a word's bytes. */
+/* The LUT row of an RGB pixel: its luma, rounded, by integer dot products with 16-bit weights. */
 struct LumaRow {
-  uint32_t first, second;
-  int addend;
-  bool clamps; /* if it may be more or less than the table has */
+  uint32_t weights_01, weights_23; /* of bytes 0 and 1, and 2 and 3, of a pixel's word */
+  int addend;                      /* the bias, and 1/2 for rounding */
+  bool may_clip;                   /* sums may lie outside the LUT */
 
-  /* Rows are numbered in steps of 1 << kShift: so they lie in whole bytes of the sums. */
+  /* A sum is a row number with kBits fractional bits. Of these kShift are kept (as 0) in shared
+   * memory, so that numbers are whole bytes of sums. */
   static constexpr int kLast = LutOf<LutKind::kRgbLuma>::kEntries - 1, kBits = 12, kShift = 4;
   static_assert(kBits - kShift == 8 && kLast << kShift < 65536, "two bytes");
 
   __device__ __forceinline__ int sum_of(uint32_t word) const
   {
-    return (int)__dp2a_hi(second, word, __dp2a_lo(first, word, (uint32_t)addend));
+    return (int)__dp2a_hi(weights_23, word, __dp2a_lo(weights_01, word, (uint32_t)addend));
   }
 
   __device__ __forceinline__ int clamped(int sum) const
@@ -199,10 +201,10 @@ struct LumaRow {
     return (uint32_t)clamped(sum_of(word)) >> kBits;
   }
 
-  /* Of pairs of words, side by side, 1 << kShift times the row. */
+  /* The rows of pairs of pixels, shifted left by kShift, two per word. */
   template <int Pairs>
-  __device__ __forceinline__ void numbers_of(const uint32_t (&words)[2 * Pairs],
-                                             uint32_t (&numbers)[Pairs]) const
+  __device__ __forceinline__ void shifted_rows_of(const uint32_t (&words)[2 * Pairs],
+                                                  uint32_t (&numbers)[Pairs]) const
   {
     constexpr uint32_t kMask = (65535u << kShift & 65535u) * 65537u;
     int sums[2 * Pairs];
@@ -210,7 +212,7 @@ struct LumaRow {
 #pragma unroll
     for (int i = 0; i < 2 * Pairs; i++)
       sums[i] = sum_of(words[i]);
-    if (clamps) {
+    if (may_clip) {
 #pragma unroll
       for (int i = 0; i < 2 * Pairs; i++)
         sums[i] = clamped(sums[i]);
@@ -230,14 +232,15 @@ inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
   for (int c = 0; c < 3; c++) {
     const uint32_t weight = (uint32_t)lrintf(pixels.weight[c] * one);
 
-    (packing.byte[c] < 2 ? row.first : row.second) |= weight << 16 * (packing.byte[c] % 2);
+    (packing.byte[c] < 2 ? row.weights_01 : row.weights_23) |= weight << 16 * (packing.byte[c] % 2);
     most += 255LL * weight;
   }
-  row.clamps = row.addend < 0 || most >> LumaRow::kBits > LumaRow::kLast;
+  row.may_clip = row.addend < 0 || most >> LumaRow::kBits > LumaRow::kLast;
   return row;
 }
 
-/* The rows of two samples of 10 bits: samples whose unused upper bits are not 0 have the last. */
+/* The LUT rows of two 10-bit samples: the last row for samples whose unused upper bits are not 0.
+ */
 __device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
 {
   constexpr uint32_t kLastRow = LutOf<LutKind::kU10>::kEntries - 1;
@@ -245,15 +248,15 @@ __device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
   return __vminu2(two >> shift & (65535u >> shift) * 65537u, kLastRow * 65537u);
 }
 
-/* --- the picture --- */
+/* ---- The picture ---- */
 
-/* The picture as words of four samples or pixels. */
+/* The picture as quads of four samples or RGB pixels. */
 struct PictureWords {
-  const uint8_t *from; /* the first */
-  int stride;          /* bytes */
-  bool aligned;        /* four can be read in one go */
-  bool clamps;         /* codes may be beyond black or white, which are these, twice */
-  uint32_t first_code, last_code;
+  const uint8_t *from;            /* the first */
+  int stride;                     /* bytes */
+  bool aligned;                   /* a quad can be read by one load */
+  bool may_clip;                  /* codes may be below black or above white */
+  uint32_t first_code, last_code; /* black and white, each in both halves of the word */
   Packing packing;
   LumaRow luma_row;
 };
@@ -274,47 +277,47 @@ inline PictureWords words_of(const Pixels &pixels)
                        : pixels.step[0] == 1 && bits % (pixels.wide ? 8 : 4) == 0);
   words.first_code = (uint32_t)pixels.offset * 65537u;
   words.last_code = (uint32_t)(pixels.offset + pixels.scale) * 65537u;
-  words.clamps = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
-                 (pixels.wide && pixels.shift == 0);
+  words.may_clip = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
+                   (pixels.wide && pixels.shift == 0);
   words.packing = packing;
   words.luma_row = luma_row_of(pixels, packing);
   return words;
 }
 
-/* One sample more, at the end. */
-__device__ __forceinline__ void push(uint32_t &four, uint32_t sample)
+/* Appends a sample to a quad, whose first drops out. */
+__device__ __forceinline__ void push(uint32_t &quad, uint32_t sample)
 {
-  four = four >> 8 | sample << 24;
+  quad = quad >> 8 | sample << 24;
 }
 
-__device__ __forceinline__ void push(uint2 &four, uint32_t sample)
+__device__ __forceinline__ void push(uint2 &quad, uint32_t sample)
 {
-  four = make_uint2(__funnelshift_r(four.x, four.y, 16), four.y >> 16 | sample << 16);
+  quad = make_uint2(__funnelshift_r(quad.x, quad.y, 16), quad.y >> 16 | sample << 16);
 }
 
-__device__ __forceinline__ void push(uint4 &four, uint32_t pixel)
+__device__ __forceinline__ void push(uint4 &quad, uint32_t pixel)
 {
-  four = make_uint4(four.y, four.z, four.w, pixel);
+  quad = make_uint4(quad.y, quad.z, quad.w, pixel);
 }
 
-/* Four in row `y`, one by one: `x_of (k)` is where the k-th lies. */
-template <LutKind Kind, typename PlaceOf>
+/* Loads a quad of row `y` sample by sample; x_of (k) is the column of sample k. */
+template <LutKind Kind, typename ColumnOf>
 __device__ __forceinline__ typename LutOf<Kind>::Quad
-gather_quad(const Pixels &pixels, const PictureWords &picture, int y, PlaceOf x_of)
+gather_quad(const Pixels &pixels, const PictureWords &picture, int y, ColumnOf x_of)
 {
   using Sample = typename LutOf<Kind>::Sample;
   const Channel &channel = pixels.channel[0];
-  typename LutOf<Kind>::Quad four = {};
+  typename LutOf<Kind>::Quad quad = {};
 
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     if constexpr (Kind == LutKind::kRgbLuma)
-      push(four, load_channels(pixels, picture.packing, x_of(k), y));
+      push(quad, load_channels(pixels, picture.packing, x_of(k), y));
     else
-      push(four,
+      push(quad,
            load_code<Sample>(channel.from, channel.from_stride, pixels.step[0], x_of(k), y, 0));
   }
-  return four;
+  return quad;
 }
 
 } // namespace cf::llf

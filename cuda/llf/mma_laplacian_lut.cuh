@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Level 0 as the kernel of its terms has it in shared memory: a table of rotations, and of each
- * pixel the number of its row there. Where a row stands for several intensities, terms are sums and
- * by how much these grow from one to the next.
+ * Level 0 in the shared memory of the Laplacian kernel: a LUT of rotations, and the LUT index
+ * ("number") of each pixel. Where a LUT row stands for several intensities, the kernel also
+ * computes the derivative of the coefficient, and corrects it for the pixel's own intensity.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace cf::llf
 {
 
-/* --- rotations --- */
+/* ---- Rotations ---- */
 
-/* Of luma and of 16 bits the table has rows for the high bits, at the middle of what the low ones
- * can be: each several times, in different banks. The low ones count to first order, for which sums
- * are made along with those of the terms. */
+/* For RGB luma and for 16 bits the LUT has a row per value of a number's high bits, computed for
+ * the middle of the low bits' range. The low bits count to first order, by the derivative.
+ * kNumberShift is how far numbers are shifted left in shared memory. */
 template <LutKind Kind>
 constexpr int kLowNumberBits = Kind == LutKind::kRgbLuma ? 3
                                : Kind == LutKind::kU16   ? 8
@@ -28,11 +28,13 @@ template <LutKind Kind>
 constexpr int
     kTableRows = (LutOf<Kind>::kEntries + (1 << kLowNumberBits<Kind>)-1) >> kLowNumberBits<Kind>;
 
-/* The middle of what they can be. */
+/* The middle of the low bits' range. */
 template <LutKind Kind>
 constexpr float kMiddleNumber = 0.5f * (float)((1 << kLowNumberBits<Kind>)-1);
 
-/* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
+/* Fills the LUT, a table per group; the CTA must synchronise before it reads it. A row of table c
+ * has the rotations, cos and -sin, of harmonics 4 c + 1..4 c + 4, and is stored Copies times in
+ * succession, in different banks. */
 template <LutKind Kind, int Copies>
 __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
@@ -59,7 +61,7 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
   }
 }
 
-/* Eight pixels in a row. */
+/* Loads eight adjacent pixels, with the right border replicated. */
 template <LutKind Kind>
 __device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2],
                                            const Pixels &pixels, const PictureWords &picture, int x,
@@ -79,14 +81,15 @@ __device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2
   }
 }
 
-/* --- numbers of rows --- */
+/* ---- LUT indices ---- */
 
-/* In shared memory, those of a lane's part of a strip, of 32 x 4 pixels, lie side by side; strips
- * side by side in different banks. */
+/* Bytes of a strip's numbers in shared memory. A strip is eight blocks of 4 x 4 pixels; the numbers
+ * of pixel (x, y) of all eight are adjacent, so that a lane gets them by one load. The padding puts
+ * adjacent strips in different banks. */
 template <LutKind Kind>
 constexpr int kStripBytes = 128 * (int)sizeof(typename LutOf<Kind>::Sample) + 16;
 
-/* Where a pixel has its place in a tile: bytes. */
+/* The byte offset of the number of pixel (x, y) of a tile. */
 template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_number(int x, int y)
 {
   const int place = y % 4 * 32 + x % 4 * 8 + x % 32 / 4;
@@ -95,7 +98,7 @@ template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_numbe
          place * (int)sizeof(typename LutOf<Kind>::Sample);
 }
 
-/* Stores what is known of eight pixels in a row, the first of which has its place at `to`. */
+/* Stores the numbers of eight adjacent pixels; `to` is the place of the first one's. */
 template <LutKind Kind>
 __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
                                               const PictureWords &picture,
@@ -129,7 +132,7 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
                                  quads[1].x, quads[1].y, quads[1].z, quads[1].w};
       uint32_t numbers[4];
 
-      picture.luma_row.numbers_of<4>(words, numbers);
+      picture.luma_row.shifted_rows_of<4>(words, numbers);
 #pragma unroll
       for (int k = 0; k < 4; k++)
         pairs[k / 2][k % 2] = numbers[k];
@@ -141,10 +144,11 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
   }
 }
 
-/* A lane's part of a strip: of its eight blocks of 4 x 4 pixels, the row that it names for the
- * look-up. */
+/* The numbers of pixel lane % 16 of each of a strip's eight blocks: the LUT rows whose addresses
+ * the lane gives to ldmatrix. */
 template <LutKind Kind, int Copies> struct LutIndices {
-  /* Bits that do not count, and how much larger the steps of the others are than of bytes. */
+  /* A row's offset in its table is (number >> kLowBits) * kBytes: a step of kStep in the number is
+   * kBytes, by a multiplication or a division. */
   static constexpr int kLowBits = kLowNumberBits<Kind> + kNumberShift<Kind>;
   static constexpr int kStep = 1 << kLowBits, kBytes = Copies * kGroupBytes;
   static constexpr int kFactor = kBytes > kStep ? kBytes / kStep : 1;
@@ -198,15 +202,17 @@ template <int Copies> struct LutIndices<LutKind::kU8, Copies> {
   }
 };
 
-/* --- terms and their derivatives --- */
+/* ---- Coefficients and their derivatives ---- */
 
-/* Of a component s, c and its rotation cos, -sin, s times the rotation and c times it: their term
- * s cos - c sin and its derivative -s sin - c cos are sums over these by two columns of a matrix.
- * A lane's part of those, of blocks 2 n and 2 n + 1 in columns 2 n and 2 n + 1. */
+/* The matrix that sums over the harmonics. From a component pair (s, c) and its rotation (cos,
+ * -sin) come four products: s cos, -s sin, c cos and -c sin. One column adds up the coefficient, s
+ * cos - c sin, and the next its derivative, (-s sin - c cos) times the angular frequency.
+ * word[n][c] is a lane's fragment for group c, with these columns as columns 2 n and 2 n + 1;
+ * blocks 2 n and 2 n + 1 use it, each with an accumulator of its own. */
 template <LutKind Kind> struct LutDerivative {
   uint32_t word[4][kGroups][2];
 
-  /* `step` is that of the intensity for the lowest bit. */
+  /* `step` is the step of intensity that the derivative is for. */
   __device__ __forceinline__ LutDerivative(const HarmonicFrequencies &turn, float step, int lane)
   {
     if constexpr (kHasDerivative<Kind>) {
@@ -227,12 +233,13 @@ template <LutKind Kind> struct LutDerivative {
   }
 };
 
-/* The sums of a strip's terms and, 1024 times as large, by how much a step of the lowest bit
- * changes them. */
+/* A strip's coefficients, and their change for 1024 steps of the lowest bit. */
 template <LutKind Kind> struct DerivativeSums {
-  float sums[2][4] = {}; /* of blocks 2 n and 2 n + 1: term, slope, and those two rows below */
+  /* For even and odd blocks: coefficient and derivative of one pixel, and of that two rows below.
+   */
+  float sums[2][4] = {};
 
-  /* Of block j. */
+  /* Adds block j. */
   __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
                                       const LutDerivative<Kind> &slopes)
   {
@@ -252,7 +259,8 @@ template <LutKind Kind> struct DerivativeSums {
     }
   }
 
-  /* The strip's values. `numbers` are a lane's pair of pixels, and the one two rows below. */
+  /* The strip's coefficients, corrected by the low bits. `numbers` points to those of the lane's
+   * first pair of pixels; its second is two rows below. */
   __device__ __forceinline__ void values(float (&sum)[4], const uint8_t *numbers) const
   {
     constexpr int kBelow = 2 * 32 * (int)sizeof(uint16_t);
@@ -262,7 +270,7 @@ template <LutKind Kind> struct DerivativeSums {
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      /* Low bits of halves are denormals. */
+      /* Low bits, read as fp16, are denormals: the product is (low - middle) / 1024. */
       const uint32_t bits = *reinterpret_cast<const uint32_t *>(numbers + k * kBelow) & kMask;
       const float2 off = __half22float2(
           __hfma2(as_half2(bits), __float2half2_rn(kOne), __float2half2_rn(-kMiddle / 1024.0f)));

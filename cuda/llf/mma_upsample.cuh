@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Up the pyramid on tensor cores. For 4 x 4 pixels at a time a product expands all components of
- * the coarser level, with the level's own ones as the addend; times the rotation of each pixel; and
- * a second product, with a column of ones, sums over the components in fp32. The columns of eight
- * such products, side by side, fill one accumulator of 32 x 4 pixels.
+ * Laplacian coefficients on tensor cores. For a block of 4 x 4 pixels one product expands all
+ * components of the coarser level, negated, with the level's own components as the addend. The
+ * result is multiplied by the rotation of each pixel, and a second product, with a column of ones,
+ * sums over the components in fp32. The columns of eight blocks side by side fill the accumulator
+ * of a strip of 32 x 4 pixels.
  */
 #pragma once
 
@@ -12,21 +13,22 @@
 namespace cf::llf
 {
 
-/* A block makes a tile of kFineX x kFineY pixels. */
+/* A tile of kFineX x kFineY pixels, with the coarse pixels that expand to it in shared memory. */
 template <int FineY, int FineX = 64> struct Tile {
   static constexpr int kFineX = FineX, kFineY = FineY;
   static constexpr int kCoarseX = kFineX / 2 + 2, kCoarseY = kFineY / 2 + 2;
   static constexpr int kWarps = 8, kThreads = 32 * kWarps;
 
-  /* Of shared memory: bytes of a row of coarse components, so that 4 rows of 2 pixels lie in
-   * different banks; of two groups every other pair of rows is swapped instead. */
+  /* Bytes of a row of coarse components, and of all. ldmatrix reads 4 rows of 2 pixels, which must
+   * lie in different banks: every other pair of rows has its two groups swapped. */
   static constexpr int kPitch = kCoarseX * kGroups * kGroupBytes;
   static constexpr int kBytes = kCoarseY * kPitch;
 };
 
-/* --- the expanding matrix --- */
+/* ---- The matrix of the expansion ---- */
 
-/* Ten times the weight, on one axis, of a coarse sample `offset` from the one above a pixel. */
+/* Ten times the weight, along one axis, of the coarse sample `offset` from the one whose quad has
+ * the pixel; `odd`: the pixel is the second of the quad. */
 constexpr int tenths(int odd, int offset)
 {
   if (odd)
@@ -34,7 +36,7 @@ constexpr int tenths(int odd, int offset)
   return offset == 0 ? 8 : offset == 1 || offset == -1 ? 1 : 0;
 }
 
-/* The weight in fp16, rounded so that those of each pixel sum to exactly 1. */
+/* A weight as a fp16 number; the numbers are rounded so that each pixel's sum to exactly 1. */
 constexpr float half_weight(int hundredths)
 {
   switch (hundredths) {
@@ -55,8 +57,9 @@ constexpr float half_weight(int hundredths)
   }
 }
 
-/* Row p is pixel (p % 4, p / 4), column 8 h + 2 r + c the coarse sample (2 h + c, r) of the 4 x 4
- * whose second is above the first pixels. Components are subtracted. */
+/* The 16 x 16 matrix of a block. Row p is pixel (p % 4, p / 4); column 8 h + 2 r + c is sample
+ * (2 h + c, r) of the 4 x 4 coarse samples, of which (1, 1) has the block's first quad. Negative,
+ * since the expansion is subtracted. */
 constexpr Fragment<4> expansion_fragment()
 {
   Fragment<4> minus = {};
@@ -90,12 +93,11 @@ struct Expansion {
   }
 };
 
-/* --- shared memory --- */
+/* ---- Shared memory ---- */
 
-/* Loads the coarse level's components about tiles, repeated beyond its border: what thread `thread`
- * of a tile's does of it. For tiles inside the level all places are known beforehand: threads take
- * the first columns, a power of two of them, row by row, which leaves less than a group for each
- * thread. */
+/* Loads the coarse components of tiles, with the level's border replicated: the part of thread
+ * `thread`. For tiles inside the level the addresses are precomputed: the threads load the first
+ * kMain groups of kStep rows at a time, and then at most one of the remaining groups each. */
 template <typename T> struct CoarseLoader {
   static constexpr int kColumns = T::kCoarseX * kGroups, kMain = T::kFineX / 2 * kGroups;
   static constexpr int kStep = T::kThreads / kMain, kSteps = T::kCoarseY / kStep;
@@ -105,8 +107,8 @@ template <typename T> struct CoarseLoader {
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  uint32_t from, last_from; /* groups of the level: of 65536x65536's level 1 there are 2^31, */
-  uint32_t to, last_to;     /* bytes of the tile */
+  uint32_t from, last_from; /* in groups of the level: level 1 of 65536x65536 has 2^31 */
+  uint32_t to, last_to;     /* in bytes of the tile */
 
   __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
   {
@@ -127,7 +129,7 @@ template <typename T> struct CoarseLoader {
     to = keep_in_register(row * T::kPitch + (column ^ swap) * kGroupBytes);
   }
 
-  /* Starts to. */
+  /* Starts the copies of the tile whose first fine pixel is (tile_x, tile_y); does not wait. */
   __device__ __forceinline__ void load(uint8_t *memory, const Level &coarse, int tile_x,
                                        int tile_y) const
   {
@@ -162,17 +164,17 @@ template <typename T> struct CoarseLoader {
   }
 };
 
-/* --- a strip of 32 x 4 pixels --- */
+/* ---- A strip of 32 x 4 pixels: eight blocks ---- */
 
-/* The coarse samples of block j: words 2 c and 2 c + 1 are pairs j and j + 1 of the strip's
- * columns, of group c. What blocks have in common is loaded again: copies of registers would cost
- * more. */
+/* The coarse samples of a strip, as B fragments. Block j needs the pairs of columns j and j + 1:
+ * words 2 c and 2 c + 1, for group c. The pair that two blocks share is loaded twice, which costs
+ * less than copies of registers. */
 template <typename T> struct Columns {
   static constexpr int kPairBytes = 2 * kGroups * kGroupBytes;
 
-  uint32_t from; /* a lane's row of block 0's first matrices */
+  uint32_t from; /* the shared memory address of the row that the lane names to ldmatrix, block 0 */
 
-  /* The same strip `bytes` further on in shared memory. */
+  /* The strip whose coarse samples lie `bytes` further on in shared memory. */
   __device__ __forceinline__ Columns shifted(int bytes) const
   {
     Columns columns = *this;
@@ -189,7 +191,7 @@ template <typename T> struct Columns {
     from += (matrix & 1) * kPairBytes + ((matrix >> 1) ^ swap) * kGroupBytes;
   }
 
-  /* For j = 0, 1, .. 7 in order. */
+  /* The fragments of block j. */
   __device__ __forceinline__ void load(uint32_t *words, int j)
   {
     uint32_t four[4];
@@ -201,9 +203,10 @@ template <typename T> struct Columns {
   }
 };
 
-/* Adds to `sum` the components' products with their rotations; `ones` is all ones for the column of
- * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. Groups are added in
- * fp16, each rounded once, as the products alone would be. */
+/* Adds to `sum` the products of components and rotations, summed over the components. `ones` is the
+ * fragment of a matrix with ones in the block's column. Words 2 c and 2 c + 1 of both operands are
+ * group c of pixels p and p + 8. The groups are added in fp16, with one rounding each, as the
+ * products alone would have. */
 __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
                                             const uint32_t *rotation, uint32_t ones)
 {
@@ -216,7 +219,8 @@ __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *com
   mma_f32_k8(sum, product, ones);
 }
 
-/* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
+/* Minus the angular frequencies, in radians per full scale, of the lane's harmonics: those numbered
+ * 4 c + lane % 4 + 1. */
 struct HarmonicFrequencies {
   float radians[kGroups];
 
@@ -228,8 +232,8 @@ struct HarmonicFrequencies {
   }
 };
 
-/* cos and -sin of lane t's harmonics at two intensities, as add_rotated() wants them. The hardware
- * sine is good to 2^-20 of the few turns there are. */
+/* cos and -sin of the lane's harmonics at two intensities, as add_rotated() reads them. Angles are
+ * a few turns at most, for which the hardware's sine has an error of 2^-20. */
 __device__ __forceinline__ void rotate(uint32_t *rotation, const HarmonicFrequencies &turn,
                                        float first, float second)
 {
@@ -244,14 +248,14 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const HarmonicFrequen
   }
 }
 
-/* All ones for the column of block j. */
+/* The fragment of a matrix with ones in column j, and 0 elsewhere. */
 __device__ __forceinline__ uint32_t one_hot(int lane, int j)
 {
   return lane / 4 == j ? 0x3c003c00u : 0u;
 }
 
-/* Those of all blocks, which a kernel of many strips keeps: they are told not to
- * be made again. */
+/* The fragments for all eight blocks. Kept in registers: the compiler would compute them again for
+ * every strip. */
 struct OneHotColumns {
   uint32_t word[8];
 
@@ -268,7 +272,7 @@ struct OneHotColumns {
   }
 };
 
-/* Those of one half of the blocks. */
+/* The fragments for the first or the second four blocks, numbered from 0. */
 struct HalfOneHotColumns {
   const OneHotColumns &ones;
   bool second;
@@ -293,9 +297,9 @@ struct OwnRows {
   }
 };
 
-/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j,
- * `coarse_of (j, words)` gives the samples of the coarser level that a product expands, group by
- * group. */
+/* The coefficients of a strip: sum[q] is that of pixel (strip_pixel_x (lane, q),
+ * strip_pixel_y (lane, q)). coarse_of (j, words) loads the coarse samples of block j, as
+ * Columns::load() does. */
 template <typename CoarseOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const HarmonicFrequencies &turn, int lane,
@@ -321,8 +325,10 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
   }
 }
 
-/* Components and rotations of the first BLOCKS blocks of `columns`, which `add (j, components,
- * rotation)` takes. Matrices that two blocks have in common are loaded once. */
+/* Computes the components, own - expanded, of the first Blocks blocks of `columns`, and passes them
+ * with the rotations to add (j, components, rotation). own (j, c, words) gives the addend of group
+ * c. Of the inner blocks only every other one is loaded: one in between has each of its pairs of
+ * columns in common with a neighbour. */
 template <typename T, int Blocks, typename Own, typename RotationOf, typename Add>
 __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns<T> columns,
                                              Own own, RotationOf rotation_of, Add add)
@@ -357,7 +363,7 @@ __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns
   }
 }
 
-/* Where a lane's four sums lie in the strip. */
+/* The pixel of the strip that a lane's sum q belongs to. */
 __device__ __forceinline__ int strip_pixel_x(int lane, int q)
 {
   return 8 * (lane % 4) + 4 * (q & 1) + lane / 4 % 4;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The Laplacian pyramid's operators on the device: borders, the 5-tap reduction and expansion, and
- * the component images' words.
+ * the packing of component pairs into words.
  *
- * A quad is the 2 x 2 pixels of a level above one pixel of the next: in the order (0,0), (1,0),
- * (0,1), (1,1). At odd sizes the last quads stick out of the image.
+ * A quad is the 2 x 2 pixels that belong to one pixel of the next coarser level, in the order
+ * (0,0), (1,0), (0,1), (1,1). At odd sizes the last quads extend beyond the image.
  */
 #pragma once
 
@@ -14,9 +14,10 @@
 namespace cf::llf
 {
 
-/* For kernels that may be `beside` the previous one: they begin without waiting where an earlier
- * grid has waited before its trigger (pdl.cuh) and all since have relayed it, but do not end before
- * the previous one, so that who waits for the last of them waits for all. */
+/* For kernels that may run concurrently with (`beside`) the previous grid. They start without a
+ * wait, relying on an earlier grid that waited before its trigger, which all grids since have
+ * relayed (pdl.cuh). end() keeps the grid from ending before the previous one, so that a wait for
+ * the last of such grids is a wait for all of them. */
 __device__ __forceinline__ void begin(bool beside)
 {
   if (beside) {
@@ -32,10 +33,10 @@ __device__ __forceinline__ void end(bool beside)
     pdl_wait();
 }
 
-/* --- borders --- */
+/* ---- Borders ---- */
 
-/* Half-sample symmetric for the indices that the pyramid's operators reach, -2 .. size + 1, from
- * size 1 on; anything farther gives a valid index only. */
+/* Half-sample symmetric (-1 reads 0) for the indices that the operators reach, -2..size + 1, with
+ * size >= 1. Any other index gives some valid index. */
 __device__ __forceinline__ int mirrored(int i, int size)
 {
   i = i < 0 ? -1 - i : i;
@@ -43,7 +44,7 @@ __device__ __forceinline__ int mirrored(int i, int size)
   return min(max(i, 0), size - 1);
 }
 
-/* --- arithmetic on one or two components alike --- */
+/* ---- Arithmetic, for one component or a pair ---- */
 
 __device__ __forceinline__ float sum(float a, float b)
 {
@@ -65,7 +66,7 @@ __device__ __forceinline__ float2 scaled(float factor, float2 a)
   return make_float2(factor * a.x, factor * a.y);
 }
 
-/* --- the two operators (plan/llf_plan.h), along one axis --- */
+/* ---- The operators reduce and expand (plan/llf_plan.h), first along one axis ---- */
 
 constexpr float TAP_CENTRE = (float)CF_LLF_TAP_CENTRE, TAP_SIDE = (float)CF_LLF_TAP_SIDE,
                 TAP_EDGE = (float)CF_LLF_TAP_EDGE;
@@ -85,7 +86,7 @@ template <typename T> __device__ __forceinline__ T expanded_odd(T here, T after)
   return scaled(2 * TAP_SIDE, sum(here, after));
 }
 
-/* Pixel (x, y) of the level behind a plane. */
+/* Pixel (x, y) of the next coarser level of a plane. */
 __device__ __forceinline__ float reduced_plane(const float *plane, int width, int height, int x,
                                                int y)
 {
@@ -116,7 +117,8 @@ template <typename T> __device__ __forceinline__ void expand_quad(const T coarse
   quad[3] = expanded_odd(odd[1], odd[2]);
 }
 
-/* The 3 x 3 coarse pixels about (x, y), repeated at the edge as expansion wants. */
+/* The 3 x 3 coarse pixels around (x, y), with the border replicated: for a reach of 1 the same as
+ * half-sample symmetry. */
 struct Neighbours {
   int column[3];
   size_t row[3]; /* index of its first pixel */
@@ -147,14 +149,14 @@ __device__ __forceinline__ void expand_plane(const float *plane, const Neighbour
   expand_quad(coarse, quad);
 }
 
-/* The weight of cell (x, y), of those beyond the border that of the next one inside. */
+/* The weight of cell (x, y), with the border replicated. */
 __device__ __forceinline__ __half weight_at(const CellWeights &weights, int x, int y)
 {
   return weights.plane[weights.index(min(max(x, 0), 2 * weights.across - 1),
                                      min(max(y, 0), 2 * weights.down - 1))];
 }
 
-/* --- component pairs --- */
+/* ---- Component pairs ---- */
 
 __device__ __forceinline__ uint32_t pack(float2 pair)
 {
@@ -167,20 +169,21 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
 
-/* Word k of a group; k is known when compiling. */
+/* Word k of a group; k is a compile-time constant once loops are unrolled. */
 __device__ __forceinline__ uint32_t word(const uint4 &group, int k)
 {
   return k == 0 ? group.x : k == 1 ? group.y : k == 2 ? group.z : group.w;
 }
 
-/* sin and cos of `turns` full turns, to 2^-20: the hardware's error grows with the angle. */
+/* sin and cos of `turns` full turns, with an error of 2^-20: the angle is first reduced to within
+ * half a turn, since the hardware's error grows with it. */
 __device__ __forceinline__ void sincos_turns(float turns, float *sine, float *cosine)
 {
   __sincosf(6.283185307f * (turns - rintf(turns)), sine, cosine);
 }
 
-/* Sine and cosine of harmonic n + 1. All kernels compute the same bits, so that what a pixel adds
- * to its own neighbourhood cancels exactly and flat areas keep their codes, of 16 bits too. */
+/* Sine and cosine of harmonic n + 1. Explicit rounding makes all kernels compute the same bits, so
+ * that a pixel's own terms cancel exactly, and flat areas keep their codes, even of 16 bits. */
 __device__ __forceinline__ void sincos_harmonic(const Series &series, int n, float intensity,
                                                 float *sine, float *cosine)
 {

@@ -10,7 +10,8 @@
 namespace cf::llf
 {
 
-/* r(|d|) for magnitude >= 0; 0 at 0. With u what the blend's t lacks of 1, t (t - 2) = u^2 - 1. */
+/* r(|d|) for magnitude = |d| >= 0; r(0) = 0. The blend's smooth step in terms of u = `lack`, which
+ * is 1 up to the noise floor and 0 from its double on, gives detail the share (1 - u^2)^2. */
 __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
 {
   const float detail = exp2_approx(fmaf(curve.alpha, log2_approx(magnitude), curve.detail_gain));
@@ -22,7 +23,8 @@ __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magni
   return magnitude <= curve.sigma ? blended : tone;
 }
 
-/* r (I - g) - (1 + linear) (I - g) about a sampled intensity g, in stored units. */
+/* r (I - g) - (1 + linear) (I - g) about sampled intensity g, in stored units (Samples::units); 0
+ * beyond the batch's last sample. */
 __device__ __forceinline__ float sample_delta(const Samples &samples, int sample, float intensity)
 {
   const float center = (float)(samples.first + sample) / (float)(samples.levels - 1);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The tuned numbers of the local Laplacian filter's launch plans, in one table. Measured on an H200
- * SXM (sm_90: 132 SMs, 227 KB of shared memory a CTA, 60 MB of L2 cache): docs/engineering says
- * how.
+ * The tuned thresholds of the local Laplacian filter's launch plans. They are for an H200 SXM
+ * (sm_90: 132 SMs, 227 KB of shared memory per CTA, 60 MB of L2 cache); docs/engineering says how
+ * they were measured.
  */
 #pragma once
 
 namespace cf::llf
 {
 
-/* Level 3's pixels up to which one kernel makes levels 3 and 4. In larger pictures, and earlier
- * where level 0 takes longer (two bytes a sample, RGB), its Laplacian coefficients are what a frame
- * waits for, and want the SMs that the fused kernel's halos cost. */
+/* One kernel computes levels 3 and 4 if level 3 has at most this many pixels. In larger pictures,
+ * and in smaller ones if level 0 takes longer (two bytes per sample, RGB), the Laplacian
+ * coefficients of level 0 are the critical path, and recomputing the fused kernel's halos would
+ * take SMs from them. */
 constexpr int kFuse34MaxPixelsU8 = 70000, kFuse34MaxPixelsOther = 40000;
 
 /* CTAs of the coarse levels' cluster, each of which fills an SM: at most, and behind the kernel
@@ -24,14 +25,14 @@ constexpr int kMaxSingleCtaPixels = 2100;
 /* Pixels of a level up to which distributing it over the cluster gains nothing. */
 constexpr int kMinDistributedPixels = 150;
 
-/* Passes in which a CTA of the cluster makes its rows of a level, at most. */
+/* The most passes in which a CTA of the cluster computes its rows of a level. */
 constexpr int kMaxPasses = 2;
 
-/* Pixels of a picture from which level 1 does not stay in the L2 cache, and leaves it first. */
+/* Pixels of a picture from which level 1 does not fit the L2 cache, and is stored evict-first. */
 constexpr int kLargePicturePixels = 4000000;
 
-/* The coarse levels' CTAs are left an SM each, but no more than one in so many: small MIG slices
- * have few. */
+/* One SM is reserved for each CTA of the coarse levels, but at most 1 / kMostReservedShare of all:
+ * small MIG slices have few. */
 constexpr int kMostReservedShare = 4;
 
 } // namespace cf::llf

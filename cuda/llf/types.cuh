@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the rooms of the CUDA local Laplacian filter share: pictures as intensities, pyramid
- * levels, the queue that kernels are put on, and the launchers of each room.
+ * What the files of the CUDA local Laplacian filter share: pictures as intensities, pyramid levels,
+ * the queue that kernels are launched through, and each file's launchers.
  *
  * The filter is a sum of separable terms: component images c_k(I), reduced to every level, times
- * weights that depend on the intensity of the pixel written. For engine=fast the components are
- * the sines and cosines of the series, for engine=sampled the remapping curves about the sampled
- * intensities; pairs of components travel as words of two halves, four pairs as one 16-byte group,
- * and an image of them is uint4[y][x][group].
+ * factors that depend on the intensity of the output pixel. For engine=fast the components are the
+ * sines and cosines of the series, for engine=sampled the remapping curves about the sampled
+ * intensities. Two components (a pair) share a 32-bit word, as two fp16 numbers or two 16-bit
+ * integers; four pairs form a 16-byte group. A component image is uint4[y][x][group].
  */
 #pragma once
 
@@ -25,7 +25,7 @@ extern "C" {
 namespace cf::llf
 {
 
-/* --- pictures --- */
+/* ---- Pictures ---- */
 
 struct Channel {
   const uint8_t *from; /* the channel's first sample */
@@ -33,7 +33,7 @@ struct Channel {
   ptrdiff_t from_stride, to_stride; /* bytes */
 };
 
-/* How what is not filtered follows what is. */
+/* How the other channels follow the filtered one. */
 enum class Colour {
   SINGLE, /* one channel is filtered, nothing follows */
   CHROMA, /* luma is filtered, two chroma channels follow its gain */
@@ -43,46 +43,48 @@ enum class Colour {
 /* One image to filter: intensity = bias + sum of weight[c] * code[c]. */
 struct Pixels {
   int width, height;
-  Channel channel[3]; /* filtered; luma, chroma, chroma; or red, green, blue */
-  int step[3];        /* samples from one pixel to the next */
-  Channel extra;      /* alpha or padding, copied along; from = NULL if there is none */
+  Channel channel[3]; /* SINGLE: [0]; CHROMA: luma, blue and red chroma; RGB: red, green, blue */
+  int step[3];        /* samples from one pixel of a channel to the next */
+  Channel extra;      /* alpha or padding, which is copied; from = NULL if there is none */
   int extra_step;
   float weight[3], bias;
-  float offset, scale; /* code = offset + scale * intensity, of the filtered channels */
+  float offset, scale; /* of the filtered channels: code = offset + scale * intensity */
   float max_code;
   float chroma_centre;
-  float most_chroma; /* follows: so many codes from the centre, times luma + CF_LLF_GAIN_EPSILON */
-  float chroma_unit; /* the intensity of a code of chroma */
-  /* protect: of what is left to an end, and without it room for everything. */
+  float most_chroma; /* codes: chroma follows up to most_chroma * (luma + CF_LLF_GAIN_EPSILON) */
+  float chroma_unit; /* intensity per code of chroma */
+  /* protect: a value may change by most_of_room * (its distance to black or white) + free_room.
+   * Without protect free_room is more than any change. */
   float most_of_room, free_room;
   float strength;
-  int shift; /* bits below the significant ones */
+  int shift; /* unused bits below a sample's code */
   int subsampling_x, subsampling_y;
   Colour colour;
   bool wide; /* 2-byte samples */
 };
 
-/* --- pyramids --- */
+/* ---- Pyramids ---- */
 
 struct Level {
   int width, height;
-  uint4 *groups;    /* component pairs, [y][x][group] */
-  float *gauss;     /* the Gaussian pyramid of the intensities */
-  float *collapsed; /* what this level and the coarser ones add up to */
+  uint4 *groups;    /* components, [y][x][group] */
+  float *gauss;     /* Gaussian pyramid of the intensities, G_l of plan/llf_plan.h */
+  float *collapsed; /* D_l or E_l of plan/llf_plan.h: this level plus the coarser ones, expanded */
 };
 
-/* A level's weights, one a cell (CfLlfWeights), in rows of so many blocks. */
+/* The weights of a level, one per cell of 2 x 2 samples (CfLlfWeights): a block has 2 x 2 cells. */
 struct CellWeights {
-  int across, down, pitch;
-  __half *plane; /* NULL where there are none */
+  int across, down, pitch; /* blocks; pitch: of a row in memory */
+  __half *plane;           /* NULL: the level has no weights */
 
+  /* Of cell (x, y). */
   __host__ __device__ uint32_t index(int x, int y) const
   {
     return (uint32_t)y * (uint32_t)(2 * pitch) + (uint32_t)x;
   }
 };
 
-/* Of a level of this size, without a plane: rows are whole pieces of 8 bytes. */
+/* The layout for a level of this size, without a plane. Rows of cells are multiples of 8 bytes. */
 inline CellWeights cell_weights(int width, int height)
 {
   const int across = cf_llf_weight_blocks(width);
@@ -94,7 +96,7 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  int weighted;                   /* levels: the others' have no plane */
+  int weighted;                   /* levels 0..weighted - 1 have weights */
   CellWeights weights[CF_LLF_WEIGHTED_LEVELS];
   float2 *moments[CF_LLF_WEIGHTED_LEVELS]; /* of their blocks */
   bool picture_measured;                   /* level 0's are made with levels 1 and 2 */
@@ -107,18 +109,19 @@ struct Pyramid {
 
 /* The sine series in single precision. */
 struct Series {
-  float turn;   /* phase of the first harmonic in turns per full scale */
+  float turn;   /* frequency of the first harmonic, in turns per full scale */
   float linear; /* coefficient of the linear term */
   float b[CF_LLF_MAX_HARMONICS];
 };
 
-/* What a level that has been collapsed becomes: share times it plus `gauss` times its Gaussian. */
+/* The Gaussian terms of plan/llf_plan.h: a level, once collapsed, is replaced by
+ * share * collapsed + gauss * Gaussian. */
 struct Settling {
   float share, gauss;
 };
 
-/* Of the last level without a weight its share counts, and the first such level takes over the
- * linear part. */
+/* share < 1: the last Laplacian level, if it has no weights and `reach` ends in it. The first level
+ * without weights takes over the linear part of the weighted ones. */
 inline Settling settling_of(const Pyramid &pyramid, float linear, int level)
 {
   const bool last = level == pyramid.images - 2 && level >= pyramid.weighted;
@@ -128,43 +131,45 @@ inline Settling settling_of(const Pyramid &pyramid, float linear, int level)
                              (level > 0 && level == pyramid.weighted ? linear : 0.0f)};
 }
 
-/* The remapping curve: sigma (|d| / sigma)^alpha, blended with |d| below the noise floor, is
- * exp2 (alpha log2 |d| + detail_gain), and beta |d| + tone_offset beyond sigma. What the blend
- * lacks is saturate (noise_slope |d| + noise_offset): 1 up to the floor, 0 from its double on. */
+/* The remapping curve r (|d|). Up to sigma: sigma (|d| / sigma)^alpha, computed as
+ * exp2 (alpha log2 |d| + detail_gain), and blended with |d| around the noise floor, where the share
+ * of |d| follows from saturate (noise_slope |d| + noise_offset): 1 up to the floor, 0 from its
+ * double on. Beyond sigma: beta |d| + tone_offset. */
 struct Curve {
   float sigma, alpha, beta, detail_gain, tone_offset, noise_slope, noise_offset;
 };
 
-/* The samples first .. first + count - 1 of `levels` sampled intensities. Interpolation is exact
- * for the linear part (1 + linear) d of the curve, which therefore goes the way of the series'.
- * What is left is stored as whole numbers, `units` of them to 1. */
+/* One batch of engine=sampled: samples first..first + count - 1 of `levels` sampled intensities.
+ * The linear part (1 + linear) d of the curve is treated as that of the series, since interpolation
+ * between samples is exact for it. The rest of the curve is stored in 16-bit integers, in steps of
+ * 1 / units. */
 struct Samples {
   int first, count, levels;
   float linear, units;
   Curve curve;
 };
 
-/* --- kernels in stream order --- */
+/* ---- Kernels in stream order ---- */
 
 struct Gpu {
   int multiprocessors;
-  int shared_per_block; /* bytes of shared memory that a CTA may have */
-  bool overlaps;        /* has programmatic dependent launch, and clusters */
-  int cluster_ctas;     /* of the coarse levels on tensor cores at most: mma_open() */
+  int shared_per_block; /* the most shared memory of a CTA, in bytes */
+  bool overlaps;        /* sm_90 and newer: programmatic dependent launch, and clusters */
+  int cluster_ctas;     /* the most CTAs of the coarse levels' cluster: mma_open() */
 };
 
-/* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
- * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
- * before it in the stream is not ours. */
+/* The stream of one frame. Every kernel here synchronises by pdl.cuh, so each is launched with
+ * programmatic dependent launch where the GPU has it (`overlaps`). The first of a frame is not: it
+ * must not start before work in the stream that is not the filter's has ended. */
 struct Queue {
   cudaStream_t stream;
   Gpu gpu;
-  bool started;
+  bool started; /* a kernel of this frame has been launched */
   CfStatus *status;
 };
 
-/* Bytes of shared memory that a CTA has unless its kernel allows more. That limit belongs to the
- * kernel, not to a state, so it is always the same: all there is. */
+/* The shared memory that a CTA may have without cudaFuncSetAttribute(). That attribute belongs to
+ * the kernel, which all states share, so it is always set to the GPU's maximum. */
 constexpr size_t kPlainSharedBytes = 48 * 1024;
 
 template <typename... Parameters, typename... Arguments>
@@ -209,38 +214,40 @@ inline int blocks(int items, int per_block)
   return (items + per_block - 1) / per_block;
 }
 
-/* --- launchers; all return false with the queue's status filled --- */
+/* ---- Launchers; where one fails, it returns false with the queue's status filled ---- */
 
-/* engine=sampled may take several batches, which go through the same memory: the levels' collapsed
- * images hold the sum over the batches so far, and the last batch adds the coarser levels. `base`
- * does so for level 0, NULL where there is one batch, as always of a series. */
+/* engine=sampled may need several batches, which use the same memory: the levels' collapsed images
+ * accumulate the coefficients of all batches so far, and the last batch adds the coarser levels.
+ * `base`, [height][width], does the same for level 0; NULL if there is one batch, as for a series.
+ */
 struct Batch {
   bool first, last;
   float *base;
 };
 
-/* For every GPU, with Components = Series or Samples. */
+/* The next four run on every GPU, with Components = Series or Samples. */
 
-/* Components of the intensities, reduced to level 1, with the Gaussian's level 1. Where level 1 is
- * the last, its collapsed image is top_gain times the Gaussian. */
+/* Level 1's components and Gaussian, from the picture. Where level 1 is the coarsest, its collapsed
+ * image becomes top_gain times its Gaussian. */
 template <typename Components>
 bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
              const Pyramid &pyramid, float top_gain);
 
-/* Level `fine` + 1 from level `fine` >= 1, as above. */
+/* The same for level `fine` + 1, from level `fine` >= 1. */
 template <typename Components>
 bool reduce(Queue *queue, const Components &components, const Pyramid &pyramid, int fine,
             float top_gain);
 
-/* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
+/* Collapses level `fine` >= 1: from the coarser collapsed image, and the components of both. */
 template <typename Components>
 bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
             int fine);
 
-/* Level 0 and colour, to the destination; of a batch that is not the last, to its base. */
+/* Collapses level 0, and writes the picture with its colours; or, for a batch that is not the last,
+ * adds to batch.base. */
 template <typename Components>
-bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
-            const Pyramid &pyramid);
+bool write_output(Queue *queue, const Pixels &pixels, const Components &components,
+                  const Batch &batch, const Pyramid &pyramid);
 
 /* The moments of all levels that have weights, from the picture and the Gaussians; the weights,
  * from the moments. With `beside` they run beside earlier kernels, as those of cuda/llf/README.md.
@@ -253,23 +260,24 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
                       const Pyramid &pyramid);
 
-/* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
+/* ---- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md ---- */
 
-/* The smallest pyramid that these kernels take, and groups of components of a pixel. */
+/* The fewest images of a pyramid that these kernels filter, and the groups per pixel: 8 harmonics.
+ */
 constexpr int kMmaMinImages = 4, kMmaGroups = 2;
 
-/* The last kernel begins at this level at the coarsest. */
+/* The coarsest level that the output kernel can start from. */
 constexpr int kOutputLevel = 4;
 
-/* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
+/* Shared memory that a CTA may have on every GPU from sm_80 on, in bytes. */
 constexpr int kMinSharedBytes = 99 * 1024;
 
-/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, codes of 16 bits
- * from black to white, or the luma of 8-bit RGB, which is rounded to the LUT's rows everywhere but
- * in the term that is linear in it. Others have none. */
+/* What indexes level 0's LUT: 8-bit codes, codes of up to 10 bits, full-range codes of 16 bits, or
+ * the luma of 8-bit RGB, which is rounded to the LUT's entries everywhere but in the filter's
+ * linear term. kNone: pictures without a LUT. */
 enum class LutKind { kU8, kU10, kU16, kRgbLuma, kNone };
 
-/* A LUT of codes needs a code for black. */
+/* Black must be a whole code. */
 inline LutKind lut_kind_of(const Pixels &pixels)
 {
   if (pixels.colour == Colour::RGB)
@@ -281,19 +289,18 @@ inline LutKind lut_kind_of(const Pixels &pixels)
   return pixels.wide ? LutKind::kU10 : LutKind::kU8;
 }
 
-/* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
- * which is black, of 16 bits, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer
- * the coefficients of the rest are 0, whose components are exactly 0 on every level. */
+/* Whether these kernels can filter a picture: it has a LUT, and there are at most 8 harmonics.
+ * Where there are fewer, the components of the missing ones are exactly 0 on every level. */
 bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
-/* Finds how many CTAs the coarse levels' cluster may have: 1 where the GPU has no clusters or none
- * with so much shared memory. Once in a context. */
+/* Sets gpu->cluster_ctas: 1 where the GPU has no clusters, or none with the shared memory that the
+ * coarse levels need. Once per context. */
 bool mma_open(Gpu *gpu, CfStatus *status);
 
-/* The plan of a frame. Of `pyramid` only the sizes count. */
+/* The plan of a frame; reads only the sizes of `pyramid`. */
 FramePlan plan_frame(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 
-/* The plan in at most 63 characters, for algorithm(). */
+/* The plan as text of at most 63 characters, for algorithm(). */
 void describe_plan(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid, int harmonics,
                    char text[64]);
 
@@ -301,25 +308,26 @@ void describe_plan(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid,
 bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
              const CfLlfWeights &weighting, const Pyramid &pyramid);
 
-/* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
+/* The steps of mma_run() in stream order. The collapsed image of the pyramid's coarsest level is
  * top_gain times its Gaussian. */
 
 /* Components and Gaussians of levels 1 and 2, from the picture. */
 bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                           const Series &series, const Pyramid &pyramid, float top_gain);
 
-/* Those of level `fine` + 1, from level `fine` >= 2. */
+/* Components and Gaussian of level `fine` + 1, from level `fine` >= 2. */
 bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
-/* Those of levels `fine` + 1 and + 2, of which the second is not the last. */
+/* The same for levels `fine` + 1 and `fine` + 2; the latter must not be the coarsest of all. */
 bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
-/* From the components and Gaussian of level plan.coarse_first_level to its collapsed image, in one
+/* The collapsed image of level plan.coarse_first_level, from its components and Gaussian, by one
  * cluster. */
 bool mma_coarse_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyramid,
                        const Series &series);
 
-/* The first level from `from` on with which that fits; the last image where none does. */
+/* The finest level, `from` or coarser, that fits the shared memory of such a cluster; the pyramid's
+ * coarsest image if none does. */
 int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
 
 /* The Laplacian coefficients of levels 0 and 1, in tiles of 8 x 4 (tiled_fp16.cuh); of levels 2 ..
@@ -329,28 +337,28 @@ bool mma_laplacian_fine(Queue *queue, const FramePlan &plan, const Pixels &pixel
 bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
                           const Series &series);
 
-/* The picture, from the coefficients of levels below `last` <= kOutputLevel and that level's
- * collapsed image. */
+/* Writes the picture, from the coefficients of levels 0..last - 1 and the collapsed image of level
+ * `last` <= kOutputLevel. */
 bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
                 int last);
 
-/* Level 0 is `base`, [height][width], plus the expanded level 1, of which the picture gets a share.
- */
-bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
-                   float share);
+/* For engine=exact: writes one component. `base`, [height][width], has level 0's coefficients, and
+ * `collapsed` level 1; the picture moves by `share` of the way to their sum. */
+bool write_plane(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
+                 float share);
 
-/* --- engine=exact --- */
+/* ---- engine=exact ---- */
 
-/* One axis of a level: what its samples are made of. Sample i of the reduced image, and the same
- * place of the next level expanded, are sums over counts[i % 2] samples of level 0 from first[i]
- * on, weighted by .x and .y. */
+/* The weights of one axis of a level. Sample i of the Gaussian level, and sample i of the next
+ * coarser level expanded, are sums over taps[i % 2] samples of level 0, from first[i] on, with
+ * weights .x and .y. */
 struct AxisLevel {
   int size;
-  int counts[2]; /* of even and of odd samples */
-  int count;     /* weights of a sample that there is room for */
-  int span;      /* of level 0, what a block's samples need together */
+  int taps[2];   /* of even and of odd samples */
+  int most_taps; /* weights stored per sample */
+  int span;      /* the most samples of level 0 that the samples of one CTA's tile read */
   const int *first;
-  const float2 *weight; /* [i][tap], or for the x axis of the first levels [tap][i % 2][i / 2] */
+  const float2 *weight; /* [i][tap], or [tap][i % 2][i / 2] for the x axis of levels in tiles */
 };
 
 struct ExactTables {
@@ -362,11 +370,12 @@ struct ExactTables {
 bool exact_open(int width, int height, ExactTables *tables, CfStatus *status);
 void exact_close(ExactTables *tables);
 
-/* Scratch that exact_run() needs for `planes` intensity planes: 1, or 3 whose distance is that of
- * the vectors they make. */
+/* Bytes of scratch for exact_run(). `planes` is 1, or 3 for colour vectors: then the remapping
+ * curve applies to the length of a difference. */
 size_t exact_scratch_bytes(const CfLlfPyramid &shape, int planes);
 
-/* Filters pixels[0 .. planes - 1]; pixels[0] may be of any colour where planes is 1. */
+/* Filters pixels[0..planes - 1]. With one plane, pixels[0].colour may be any; with three, SINGLE.
+ */
 bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shape,
                const Pixels *pixels, int planes, const Curve &curve, void *scratch);
 
