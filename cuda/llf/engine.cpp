@@ -278,10 +278,8 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->groups = groups;
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
-  if (cells) {
-    pyramid->moments_made = (unsigned *)take(sizeof(unsigned));
-    pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
-  }
+  if (cells)
+    pyramid->progress = (Progress *)take(sizeof(Progress));
   /* Beyond odd sizes the samples of levels 1 and 2 are not those that weights have there. */
   pyramid->picture_measured =
       cells && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;

@@ -162,20 +162,8 @@ distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const
   }
 }
 
-/* The terms, which may run beside this kernel, learn when all has been made that it begins with:
- * the flag is reset before this kernel lets them start, and so is the weights' counter. With a gate
- * there is no level that they would wait for, and terms of another component might still be
- * waiting. */
-__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &job)
-{
-  if (threadIdx.x == 0) {
-    *(volatile unsigned *)job.inputs_ready = 0;
-    *(volatile unsigned *)job.moments_made = 0;
-    __threadfence();
-  }
-  __syncthreads();
-}
-
+/* The terms, which may run beside this kernel, learn when all has been made that it begins with.
+ * With a gate there is no level that they would wait for. */
 __device__ __forceinline__ void set_inputs_ready(const CoarseLevels &job, int cta)
 {
   if (cta == 0 && threadIdx.x == 0)
@@ -253,11 +241,8 @@ __global__ void __launch_bounds__(kCoarseThreads, 1)
   extern __shared__ __align__(128) uint8_t shared[];
   const int cta = (int)blockIdx.x;
 
-  if (!job.gate) {
-    if (cta == 0)
-      reset_inputs_ready(job);
+  if (!job.gate)
     pdl_relay_then_trigger();
-  }
   run_coarse_levels(job, series, shared, cta, [&] {
     if (job.gate)
       pdl_wait_then_trigger();
@@ -337,8 +322,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   job.groups = pyramid.level[first].groups;
   job.gauss = pyramid.level[first].gauss;
   job.collapsed = pyramid.level[first].collapsed;
-  job.inputs_ready = pyramid.coarse_inputs_ready;
-  job.moments_made = pyramid.moments_made;
+  job.inputs_ready = &pyramid.progress->coarse_inputs_ready;
   for (int i = 0; i < job.levels; i++) {
     const Level &level = pyramid.level[first + i];
 

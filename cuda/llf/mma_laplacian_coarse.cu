@@ -86,7 +86,7 @@ Levels levels_of(const Pyramid &pyramid, int first, int last)
   Levels levels = {};
 
   levels.count = last - first;
-  levels.coarse_inputs_ready = pyramid.coarse_inputs_ready;
+  levels.coarse_inputs_ready = &pyramid.progress->coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
 

@@ -308,9 +308,9 @@ bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bo
 {
   const Job job = moments_to_make(pyramid);
 
-  return job.items == 0 ||
-         launch(queue, "llf moments", moments_kernel, dim3(blocks(job.items, kThreads)),
-                dim3(kThreads), 0, pixels, job, beside ? pyramid.moments_made : nullptr, beside);
+  return job.items == 0 || launch(queue, "llf moments", moments_kernel,
+                                  dim3(blocks(job.items, kThreads)), dim3(kThreads), 0, pixels, job,
+                                  beside ? &pyramid.progress->moments_made : nullptr, beside);
 }
 
 bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside)
@@ -324,7 +324,8 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
     job.add(pyramid, l, (float)weighting.share[l],
             blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
   return launch(queue, "llf weights", weights_kernel, dim3(blocks(job.items, kThreads / 32)),
-                dim3(kThreads), 0, job, pyramid.moments_made, moments_ctas, beside);
+                dim3(kThreads), 0, job, beside ? &pyramid.progress->moments_made : nullptr,
+                moments_ctas, beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
