@@ -21,8 +21,9 @@ constexpr int kBatchSamples = 64;
 /* The largest number that engine=sampled stores of a curve in 16 bits, with room for rounding. */
 constexpr double kLargestSample = 32000.0;
 
-/* So much that nothing eases off, in intensities. */
-constexpr float kAmpleRoom = 1000.0f;
+/* So much that nothing eases off, and next to nothing, by which kernels may divide: in intensities.
+ */
+constexpr float kAmpleRoom = 1000.0f, kLeastRoom = 1e-8f;
 
 constexpr double kTwoPi = 6.28318530717958647692;
 
@@ -160,7 +161,7 @@ Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
   Pixels pixels = image.pixels;
 
   pixels.most_of_room = state->params.protect ? (float)CF_LLF_MOST_OF_ROOM : 0.0f;
-  pixels.free_room = state->params.protect ? 0.0f : kAmpleRoom;
+  pixels.free_room = state->params.protect ? kLeastRoom : kAmpleRoom;
   pixels.strength = (float)state->params.strength;
   for (int c = 0; c < (pixels.colour == Colour::SINGLE ? 1 : 3); c++)
     pixels.channel[c] = channel_of(state, job, image.plane[c], image.channel[c]);
