@@ -55,7 +55,7 @@ struct CoarseLevels {
   const uint4 *groups;
   const float *gauss;
   float *collapsed;
-  unsigned *inputs_ready, *moments_made;
+  unsigned *inputs_ready;
   CoarseLevel level[kMaxLevels];
   RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
 };

@@ -65,15 +65,18 @@ __device__ __forceinline__ void make_terms(const LocalLevel *levels, int first, 
         min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
     const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, matrix >> 1);
-    OwnRows own = {{}, {}, x + lane / 4 % 4, fine.width};
+    OwnRows own = {reinterpret_cast<const uint32_t *>(memory.components) + lane % 4,
+                   memory.gauss,
+                   {},
+                   x + lane / 4 % 4,
+                   fine.width};
     float sum[4];
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const int row = min(max(y + lane / 16 + 2 * k, fine.rows.first), fine.rows.end - 1);
 
-      own.words[k] = memory.words(fine, 0, row, 0) + lane % 4;
-      own.gauss[k] = memory.gauss + fine.base + row * fine.width;
+      own.first[k] = (uint32_t)(fine.base + row * fine.width);
     }
     expand_strip(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
@@ -162,20 +165,8 @@ distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const
   }
 }
 
-/* The terms, which may run beside this kernel, learn when all has been made that it begins with:
- * the flag is reset before this kernel lets them start, and so is the weights' counter. With a gate
- * there is no level that they would wait for, and terms of another component might still be
- * waiting. */
-__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &job)
-{
-  if (threadIdx.x == 0) {
-    *(volatile unsigned *)job.inputs_ready = 0;
-    *(volatile unsigned *)job.moments_made = 0;
-    __threadfence();
-  }
-  __syncthreads();
-}
-
+/* The terms, which may run beside this kernel, learn when all has been made that it begins with.
+ * With a gate there is no level that they would wait for. */
 __device__ __forceinline__ void set_inputs_ready(const CoarseLevels &job, int cta)
 {
   if (cta == 0 && threadIdx.x == 0)
@@ -253,11 +244,8 @@ __global__ void __launch_bounds__(kCoarseThreads, 1)
   extern __shared__ __align__(128) uint8_t shared[];
   const int cta = (int)blockIdx.x;
 
-  if (!job.gate) {
-    if (cta == 0)
-      reset_inputs_ready(job);
+  if (!job.gate)
     pdl_relay_then_trigger();
-  }
   run_coarse_levels(job, series, shared, cta, [&] {
     if (job.gate)
       pdl_wait_then_trigger();
@@ -337,8 +325,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   job.groups = pyramid.level[first].groups;
   job.gauss = pyramid.level[first].gauss;
   job.collapsed = pyramid.level[first].collapsed;
-  job.inputs_ready = pyramid.coarse_inputs_ready;
-  job.moments_made = pyramid.moments_made;
+  job.inputs_ready = &pyramid.progress->coarse_inputs_ready;
   for (int i = 0; i < job.levels; i++) {
     const Level &level = pyramid.level[first + i];
 

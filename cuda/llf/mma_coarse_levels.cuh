@@ -36,11 +36,6 @@ struct CoarseMemory {
   {
     return cf::smem_address(components) + bytes_of(level, x, y, group);
   }
-
-  __device__ uint32_t *words(const LocalLevel &level, int x, int y, int group) const
-  {
-    return reinterpret_cast<uint32_t *>(components + bytes_of(level, x, y, group));
-  }
 };
 
 /* Task number `task` of `across` in each row. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Two levels of the pyramid at once, in small pictures, where the chain of coarse levels is what a
- * frame waits for: each CTA makes what its tile of the coarser level needs of the finer one by
- * itself.
+ * frame waits for: what a tile of the coarser level needs of the finer one is made with it.
  */
 #include "cuda/llf/mma_downsample.cuh"
 
@@ -18,11 +17,15 @@ using Fine = FineTile<2 * kMiddleX + 3, 2 * kMiddleY + 3>;
 /* Warps that make components of the middle level, and Gaussians. */
 constexpr int kWarps = (kMiddleY + 1) / 2, kGaussWarps = 16 - kWarps, kThreads = 512;
 
-/* Shared memory behind that of the finest level. */
+/* Tiles of a CTA, side by side, at most. */
+constexpr int kMostTiles = 2;
+
+/* Shared memory of a tile, behind that of the finest level. */
 constexpr int kPitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
 constexpr int kMiddle = (Fine::kBytes + 127) / 128 * 128;
 constexpr int kMiddleGauss = kMiddle + kMiddleY * kPitch;
-constexpr int kBytes = kMiddleGauss + kMiddleX * kMiddleY * (int)sizeof(float);
+constexpr int kMiddleGaussBytes = (kMiddleX * kMiddleY * (int)sizeof(float) + 127) / 128 * 128;
+constexpr int kBytes = kMiddleGauss + kMiddleGaussBytes;
 
 /* The middle level in the CTA's shared memory: beyond the level's border it is mirrored. */
 struct Middle {
@@ -179,14 +182,16 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
   target.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Level `second`, a tile a CTA, and `first`, between it and `fine`. */
-__global__ void __launch_bounds__(kThreads, 1)
+/* Level `second`, of which a CTA has blockDim.y tiles, and `first`, between it and `fine`. */
+__global__ void __launch_bounds__(kMostTiles *kThreads, 1)
     downsample_x2_kernel(const __grid_constant__ Level fine,
                          const __grid_constant__ DownsampleOutput first,
                          const __grid_constant__ DownsampleOutput second)
 {
-  extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, x = blockIdx.x * kTileX, y = blockIdx.y * kTileY;
+  extern __shared__ __align__(128) uint8_t shared[];
+  uint8_t *const memory = shared + threadIdx.y * kBytes;
+  const int x = (blockIdx.x * blockDim.y + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
+  const int warp = threadIdx.x / 32;
   const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGauss);
   const Middle middle = {memory + kMiddle,   reinterpret_cast<float *>(memory + kMiddleGauss),
                          2 * x - 2,          2 * y - 2,
@@ -208,16 +213,28 @@ __global__ void __launch_bounds__(kThreads, 1)
     reduce_middle_gauss(middle, second, x, y, threadIdx.x - 32 * kTileY);
 }
 
+/* Two where one each would take more than half of the SMs at once: on the other half the coarse
+ * levels' cluster, whose CTAs need SMs near to each other, and terms of levels 0 and 1 begin. */
+int tiles_of_cta(const Gpu &gpu, dim3 tiles)
+{
+  const int count = (int)(tiles.x * tiles.y), sms = gpu.multiprocessors;
+  const bool room = kMostTiles * kBytes <= gpu.shared_per_block;
+
+  return room && 2 * count > sms && count <= sms ? kMostTiles : 1;
+}
+
 } // namespace
 
 bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
   const DownsampleOutput first = output_of_level(pyramid, fine + 1, top_gain);
   const DownsampleOutput second = output_of_level(pyramid, fine + 2, top_gain);
+  const dim3 tiles(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY));
+  const int each = tiles_of_cta(queue->gpu, tiles);
 
   return launch(queue, "llf reduce twice", downsample_x2_kernel,
-                dim3(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY)),
-                dim3(kThreads), kBytes, pyramid.level[fine], first, second);
+                dim3(blocks(tiles.x, each), tiles.y), dim3(kThreads, each), each * kBytes,
+                pyramid.level[fine], first, second);
 }
 
 } // namespace cf::llf
