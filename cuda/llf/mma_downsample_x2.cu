@@ -182,15 +182,18 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
   target.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Level `second`, of which a CTA has blockDim.y tiles, and `first`, between it and `fine`. */
-__global__ void __launch_bounds__(kMostTiles *kThreads, 1)
+/* Level `second`, of which a CTA has `Tiles` tiles side by side, and `first`, between it and
+ * `fine`.
+ */
+template <int Tiles>
+__global__ void __launch_bounds__(Tiles *kThreads, 1)
     downsample_x2_kernel(const __grid_constant__ Level fine,
                          const __grid_constant__ DownsampleOutput first,
                          const __grid_constant__ DownsampleOutput second)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   uint8_t *const memory = shared + threadIdx.y * kBytes;
-  const int x = (blockIdx.x * blockDim.y + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
+  const int x = (blockIdx.x * Tiles + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
   const int warp = threadIdx.x / 32;
   const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGauss);
   const Middle middle = {memory + kMiddle,   reinterpret_cast<float *>(memory + kMiddleGauss),
@@ -230,11 +233,15 @@ bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top
   const DownsampleOutput first = output_of_level(pyramid, fine + 1, top_gain);
   const DownsampleOutput second = output_of_level(pyramid, fine + 2, top_gain);
   const dim3 tiles(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY));
-  const int each = tiles_of_cta(queue->gpu, tiles);
 
-  return launch(queue, "llf reduce twice", downsample_x2_kernel,
-                dim3(blocks(tiles.x, each), tiles.y), dim3(kThreads, each), each * kBytes,
-                pyramid.level[fine], first, second);
+  auto launch_kernel = [&](auto kernel, int each) {
+    return launch(queue, "llf reduce twice", kernel, dim3(blocks(tiles.x, each), tiles.y),
+                  dim3(kThreads, each), each * kBytes, pyramid.level[fine], first, second);
+  };
+
+  return tiles_of_cta(queue->gpu, tiles) == kMostTiles
+             ? launch_kernel(downsample_x2_kernel<kMostTiles>, kMostTiles)
+             : launch_kernel(downsample_x2_kernel<1>, 1);
 }
 
 } // namespace cf::llf
