@@ -26,9 +26,10 @@
 #define ID_TAG_STRING    0x4487
 #define ID_VOID          0xec
 
-/* The writer did not know. */
+/* The size of an element whose writer, a live stream's, did not know it. */
 #define EBML_UNKNOWN_SIZE G_MAXUINT64
 
-/* The head of an element: its identifier, and how many bytes are in it. Returns the length of the
- * head; 0: there is none. */
+/* Reads an element's head, its identifier and the size of its content (EBML_UNKNOWN_SIZE or in
+ * bytes), from the `size` bytes at `data`. Returns the length of the head; 0 if these bytes are no
+ * whole head. */
 guint ebml_head(const guint8 *data, gsize size, guint64 *id, guint64 *inside);

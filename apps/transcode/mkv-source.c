@@ -10,7 +10,7 @@
 #define READ_AHEAD     (1u << 18)
 #define LARGEST_TRACKS (1u << 24)
 
-/* Of an element of the file; 0: what is there is none. */
+/* ebml_head() of the file's bytes at `at`. */
 static guint head_at(FILE *file, guint64 at, guint64 *id, guint64 *inside)
 {
   guint8 head[16];
@@ -20,15 +20,17 @@ static guint head_at(FILE *file, guint64 at, guint64 *id, guint64 *inside)
              : 0;
 }
 
-/* The place of the first element from `at` on that does not fit into what ends at `end`, clusters
- * and groups of blocks included; 0: all do. */
-static guint64 find_damage(FILE *file, guint64 at, guint64 end)
+/* The place of the first element of at..end, the content of element `parent`, that is none or does
+ * not fit in; 0: all do. Descends into clusters, and into their groups of blocks. */
+static guint64 find_damage(FILE *file, guint64 parent, guint64 at, guint64 end)
 {
   guint64 id, inside, damage = 0;
 
   while (at < end && damage == 0) {
     const guint used = head_at(file, at, &id, &inside);
-    const gboolean holds_blocks = id == ID_CLUSTER || id == ID_BLOCK_GROUP;
+    /* Groups follow the head of a cluster of unknown size as if they were the segment's. */
+    const gboolean holds_blocks =
+        id == ID_CLUSTER ? parent == ID_SEGMENT : id == ID_BLOCK_GROUP && parent != id;
 
     if (used == 0 || used > end - at || (inside > end - at - used && inside != EBML_UNKNOWN_SIZE))
       return at;
@@ -36,7 +38,7 @@ static guint64 find_damage(FILE *file, guint64 at, guint64 end)
     if (inside == EBML_UNKNOWN_SIZE)
       continue;
     if (holds_blocks)
-      damage = find_damage(file, at, at + inside);
+      damage = find_damage(file, id, at, at + inside);
     at += inside;
   }
   return damage;
@@ -128,7 +130,7 @@ MkvSource *mkv_source_read(const gchar *path)
   if (id == ID_SEGMENT) {
     end = inside == EBML_UNKNOWN_SIZE ? length : at + inside;
     source->missing = end > length ? end - length : 0;
-    source->damage = source->missing > 0 ? 0 : find_damage(file, at, end);
+    source->damage = source->missing > 0 ? 0 : find_damage(file, id, at, end);
     find_tracks(source, file, at, MIN(end, length));
   }
   fclose(file);

@@ -26,6 +26,18 @@ def check_refused(tap, directory, title, status, pattern, *words, **arguments):
               f"exit status {found}, left {leftovers(directory)}\n{said}")
 
 
+def ebml(identifier, content_size):
+    """The head of an element of Matroska."""
+    return bytes.fromhex(identifier) + (1 << 56 | content_size).to_bytes(8, "big")
+
+
+def nested_groups(depth):
+    """A Matroska file whose cluster has groups of blocks in groups of blocks."""
+    groups = b"".join(ebml("a0", 9 * inner) for inner in range(depth - 1, -1, -1))
+    return (ebml("1a45dfa3", 18) + ebml("4282", 8) + b"matroska" +
+            ebml("18538067", 12 + len(groups)) + ebml("1f43b675", len(groups)) + groups)
+
+
 def break_files(directory, source):
     """Cut off, of noise in the middle, without an index."""
     clips.ffmpeg("-i", str(source), "-c", "copy", "-movflags", "+faststart",
@@ -47,6 +59,7 @@ def break_files(directory, source):
     (directory / "noise.mp4").write_bytes(fast[:middle] + bytes(range(256)) * 16 +
                                           fast[middle + 4096:])
     (directory / "headless.mp4").write_bytes(source.read_bytes()[:20000])
+    (directory / "nested.mkv").write_bytes(nested_groups(200000))
 
 
 def check_broken(tap, directory, source):
@@ -64,8 +77,10 @@ def check_broken(tap, directory, source):
     check_refused(tap, directory, "packets of a transport stream are missing", 4,
                   r"broken at 0:0\d\.\d.*--keep-going", directory / "gap.ts", result, "--filter",
                   "identity")
-    check_refused(tap, directory, "a file without an index", 1, "Cannot read",
-                  directory / "headless.mp4", result, "--filter", "identity")
+    for name, title in (("headless.mp4", "a file without an index"),
+                        ("nested.mkv", "a file of groups within groups")):
+        check_refused(tap, directory, title, 1, "Cannot read", directory / name, result, "--filter",
+                      "identity")
     for name in ("cut.mp4", "cut.mkv", "noise.mp4", "noise.mkv", "gap.ts"):
         status, _, said = transcode(directory / name, result, "--filter", "identity",
                                     "--keep-going")
