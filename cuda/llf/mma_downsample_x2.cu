@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two levels of the pyramid at once, in small pictures, where the chain of coarse levels is what a
- * frame waits for: each CTA makes what its tile of the coarser level needs of the finer one by
- * itself.
+ * Two levels of the pyramid in one kernel, for small pictures, where the chain of coarse levels is
+ * the critical path. Each CTA computes a tile of the coarser level, and by itself all that this
+ * tile needs of the level between: the halos of neighbouring tiles are computed more than once.
  */
 #include "cuda/llf/mma_downsample.cuh"
 
@@ -11,25 +11,27 @@ namespace cf::llf
 namespace
 {
 
-/* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
+/* Tiles of the coarser level; of the middle one, with a halo; and of the finest one. */
 constexpr int kTileX = 8, kTileY = 9, kMiddleX = 2 * kTileX + 3, kMiddleY = 2 * kTileY + 3;
 using Fine = FineTile<2 * kMiddleX + 3, 2 * kMiddleY + 3>;
 
-/* Warps that make components of the middle level, and Gaussians. */
+/* The warps for the middle level's components, two rows each, and for its Gaussian. */
 constexpr int kWarps = (kMiddleY + 1) / 2, kGaussWarps = 16 - kWarps, kThreads = 512;
 
-/* Shared memory behind that of the finest level. */
-constexpr int kPitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
-constexpr int kMiddle = (Fine::kBytes + 127) / 128 * 128;
-constexpr int kMiddleGauss = kMiddle + kMiddleY * kPitch;
-constexpr int kBytes = kMiddleGauss + kMiddleX * kMiddleY * (int)sizeof(float);
+/* Shared memory: the finest level's tile, then the middle level's components and its Gaussian. */
+constexpr int kMiddlePitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
+constexpr int kMiddleOffset = (Fine::kBytes + 127) / 128 * 128;
+constexpr int kMiddleGaussOffset = kMiddleOffset + kMiddleY * kMiddlePitch;
+constexpr int kBytes = kMiddleGaussOffset + kMiddleX * kMiddleY * (int)sizeof(float);
 
-/* The middle level in the CTA's shared memory: beyond the level's border it is mirrored. */
+/* The middle level's tile. (x, y) is its first pixel, and width and height are the level's. */
 struct Middle {
   uint8_t *components;
   float *gauss;
   int x, y, width, height;
 
+  /* The column and the row of the tile to read for its column or row i: those beyond the level's
+   * borders are not computed but mirrored. */
   __device__ int column(int i) const
   {
     return min(max(mirrored(x + i, width) - x, 0), kMiddleX - 1);
@@ -40,7 +42,7 @@ struct Middle {
     return min(max(mirrored(y + i, height) - y, 0), kMiddleY - 1);
   }
 
-  /* Whether a pixel is the CTA's own, and not the margin. */
+  /* Whether a pixel of the tile is in the level, and this CTA's to store: not in the halo. */
   __device__ bool owns(int column, int row) const
   {
     return column >= 2 && column < 2 + 2 * kTileX && row >= 2 && row < 2 + 2 * kTileY &&
@@ -48,12 +50,13 @@ struct Middle {
   }
 };
 
-/* Filters the rows 2 y .. 2 y + 4 of `line_of (row)` across, of which `place[j]` is where a lane's
- * pixel of the j-th 16 lies, and then down. Word c of made[0] are 8 pixels of group c / 2, the
- * second 8 if c is odd; with Wide, made[1] are a few more. */
+/* Reduces five rows to one: each across, by matrix products, then down. line_of (k) is the offset
+ * of row k; places[j] plus that offset is the address that a lane passes to ldmatrix for the j-th
+ * 16 pixels of the row. Words 2 c and 2 c + 1 of coarse[0] are group c of pixels 0..7 and 8..15 of
+ * the result. Wide: coarse[1] are the pixels from 16 on, of which those up to 21 are right. */
 template <bool Wide, typename LineOf>
 __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *places, LineOf line_of,
-                                           uint32_t (&made)[2][2 * kGroups])
+                                           uint32_t (&coarse)[2][2 * kGroups])
 {
   constexpr float kTaps[5] = {kHalfEdge, kHalfSide, kHalfCentre, kHalfSide, kHalfEdge};
   constexpr int kParts = Wide ? 3 : 2;
@@ -74,36 +77,36 @@ __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *pla
       mma_f16(sum[0], band.a[1], pixels[1][c], pixels[1][c + 1], sum[0][0], sum[0][1]);
       if constexpr (Wide) {
         mma_f16_k8(sum[0], band.a[2][0], band.a[2][1], pixels[2][c], sum[0][0], sum[0][1]);
-        /* Few more are used, which the band's first part makes. */
+        /* The pixels from 16 to 21 have all their taps in the first part of the band. */
         mma_f16(sum[1], band.a[0], pixels[2][c], pixels[2][c + 1], 0, 0);
       }
 #pragma unroll
       for (int m = 0; m < (Wide ? 2 : 1); m++) {
 #pragma unroll
         for (int i = 0; i < 2; i++)
-          made[m][c + i] =
-              k == 0 ? hmul2_bits(tap, sum[m][i]) : hfma2_bits(tap, sum[m][i], made[m][c + i]);
+          coarse[m][c + i] =
+              k == 0 ? hmul2_bits(tap, sum[m][i]) : hfma2_bits(tap, sum[m][i], coarse[m][c + i]);
       }
     }
   }
 }
 
-/* Row `row` of the middle level. */
+/* Computes the components of row `row` of the middle tile, by one warp. */
 __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle &middle,
-                                                 const Level &target, const Band &band, int row)
+                                                 const Level &output, const Band &band, int row)
 {
   const int lane = threadIdx.x % 32;
-  uint32_t places[3], made[2][2 * kGroups];
+  uint32_t places[3], coarse[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 3; j++)
-    places[j] = fine + Fine::place(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16);
+    places[j] = fine + Fine::offset_of(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16);
   reduce_row<true>(
-      band, places, [&](int k) { return (2 * row + k) * Fine::kPitch; }, made);
+      band, places, [&](int k) { return (2 * row + k) * Fine::kPitch; }, coarse);
 
-  uint8_t *const line = middle.components + row * kPitch + lane % 4 * 4;
+  uint8_t *const line = middle.components + row * kMiddlePitch + lane % 4 * 4;
   uint4 *const to =
-      target.groups + ((ptrdiff_t)(middle.y + row) * middle.width + middle.x) * kGroups;
+      output.groups + ((ptrdiff_t)(middle.y + row) * middle.width + middle.x) * kGroups;
 #pragma unroll
   for (int i = 0; i < 3; i++) {
     const int column = 8 * i + lane / 4;
@@ -112,53 +115,54 @@ __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle &mi
       continue;
 #pragma unroll
     for (int c = 0; c < kGroups; c++) {
-      const uint32_t pair = made[i / 2][2 * c + i % 2];
+      const uint32_t pair = coarse[i / 2][2 * c + i % 2];
 
-      *reinterpret_cast<uint32_t *>(line + Fine::place(column, c)) = pair;
+      *reinterpret_cast<uint32_t *>(line + Fine::offset_of(column, c)) = pair;
       if (middle.owns(column, row))
         reinterpret_cast<uint32_t *>(to + column * kGroups + c)[lane % 4] = pair;
     }
   }
 }
 
-/* The Gaussian, by warps of its own. */
+/* Computes its Gaussian; thread: among those of the Gaussian's warps. */
 __device__ __forceinline__ void reduce_gauss_to_middle(const float *gauss, const Middle &middle,
-                                                       const DownsampleOutput &target, int thread)
+                                                       const DownsampleOutput &output, int thread)
 {
   for (int i = thread; i < kMiddleY * kMiddleX; i += 32 * kGaussWarps) {
     const int column = i % kMiddleX, row = i / kMiddleX;
-    const float made =
-        reduced_square(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch);
+    const float value =
+        reduced_5x5(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch);
 
-    middle.gauss[i] = made;
+    middle.gauss[i] = value;
     if (middle.owns(column, row))
-      target.store_gauss(middle.x + column, middle.y + row, made);
+      output.store_gauss(middle.x + column, middle.y + row, value);
   }
 }
 
-/* Row `row` of a tile of the coarser level. */
-__device__ __forceinline__ void reduce_middle(const Middle &middle, const Level &target,
+/* Computes the components of row `row` of the coarser level's tile at (tile_x, tile_y). */
+__device__ __forceinline__ void reduce_middle(const Middle &middle, const Level &output,
                                               const Band &band, int tile_x, int tile_y, int row)
 {
   const int lane = threadIdx.x % 32, x = tile_x + lane / 4, y = tile_y + row;
-  uint32_t places[2], made[2][2 * kGroups];
+  uint32_t places[2], coarse[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 2; j++)
-    places[j] =
-        smem_address(middle.components) + Fine::place(middle.column(16 * j + lane % 16), lane / 16);
+    places[j] = smem_address(middle.components) +
+                Fine::offset_of(middle.column(16 * j + lane % 16), lane / 16);
   reduce_row<false>(
-      band, places, [&](int k) { return middle.row(2 * row + k) * kPitch; }, made);
-  if (x >= target.width || y >= target.height)
+      band, places, [&](int k) { return middle.row(2 * row + k) * kMiddlePitch; }, coarse);
+  if (x >= output.width || y >= output.height)
     return;
 #pragma unroll
   for (int c = 0; c < kGroups; c++)
-    reinterpret_cast<uint32_t *>(target.groups + ((ptrdiff_t)y * target.width + x) * kGroups +
-                                 c)[lane % 4] = made[0][2 * c];
+    reinterpret_cast<uint32_t *>(output.groups + ((ptrdiff_t)y * output.width + x) * kGroups +
+                                 c)[lane % 4] = coarse[0][2 * c];
 }
 
+/* Computes pixel i of that tile's Gaussian. */
 __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
-                                                    const DownsampleOutput &target, int tile_x,
+                                                    const DownsampleOutput &output, int tile_x,
                                                     int tile_y, int i)
 {
   const int x = i % kTileX, y = i / kTileX;
@@ -176,10 +180,10 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
     down[k] = reduced(line[columns[0]], line[columns[1]], line[columns[2]], line[columns[3]],
                       line[columns[4]]);
   }
-  target.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
+  output.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Level `second`, a tile a CTA, and `first`, between it and `fine`. */
+/* Computes levels `first` and `second` from `fine`; a tile of `second` per CTA. */
 __global__ void __launch_bounds__(kThreads, 1)
     downsample_x2_kernel(const __grid_constant__ Level fine,
                          const __grid_constant__ DownsampleOutput first,
@@ -187,10 +191,13 @@ __global__ void __launch_bounds__(kThreads, 1)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int warp = threadIdx.x / 32, x = blockIdx.x * kTileX, y = blockIdx.y * kTileY;
-  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGauss);
-  const Middle middle = {memory + kMiddle,   reinterpret_cast<float *>(memory + kMiddleGauss),
-                         2 * x - 2,          2 * y - 2,
-                         first.coarse.width, first.coarse.height};
+  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGaussOffset);
+  const Middle middle = {memory + kMiddleOffset,
+                         reinterpret_cast<float *>(memory + kMiddleGaussOffset),
+                         2 * x - 2,
+                         2 * y - 2,
+                         first.coarse.width,
+                         first.coarse.height};
   const Band band(threadIdx.x % 32);
 
   pdl_wait_then_trigger();
