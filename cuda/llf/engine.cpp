@@ -21,8 +21,9 @@ constexpr int kBatchSamples = 64;
 /* The largest value of a curve in 16-bit integers, with headroom for rounding. */
 constexpr double kMaxStoredValue = 32000.0;
 
-/* So much that nothing eases off, in intensities. */
-constexpr float kAmpleRoom = 1000.0f;
+/* So much that nothing eases off, and next to nothing, by which kernels may divide: in intensities.
+ */
+constexpr float kAmpleRoom = 1000.0f, kLeastRoom = 1e-8f;
 
 constexpr double kTwoPi = 6.28318530717958647692;
 
@@ -160,7 +161,7 @@ Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
   Pixels pixels = image.pixels;
 
   pixels.most_of_room = state->params.protect ? (float)CF_LLF_MOST_OF_ROOM : 0.0f;
-  pixels.free_room = state->params.protect ? 0.0f : kAmpleRoom;
+  pixels.free_room = state->params.protect ? kLeastRoom : kAmpleRoom;
   pixels.strength = (float)state->params.strength;
   for (int c = 0; c < (pixels.colour == Colour::SINGLE ? 1 : 3); c++)
     pixels.channel[c] = channel_of(state, job, image.plane[c], image.channel[c]);
@@ -280,10 +281,8 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->groups = groups;
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
-  if (cells) {
-    pyramid->moments_made = (unsigned *)take(sizeof(unsigned));
-    pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
-  }
+  if (cells)
+    pyramid->progress = (Progress *)take(sizeof(Progress));
   /* Beyond odd sizes the samples of levels 1 and 2 are not those that weights have there. */
   pyramid->picture_measured =
       cells && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;

@@ -35,6 +35,8 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   move_to_strip();
   fill_table<Kind>(memory, pixels, series);
   pdl_trigger_then_wait();
+  if (blockIdx.x + threadIdx.x == 0)
+    *analysis.progress = Progress{};
   __syncthreads();
 
 #pragma unroll 1
@@ -73,9 +75,9 @@ bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pix
   const int across = blocks(second.coarse.width, kCoarse);
   const int rows = rows_of_strips(queue->gpu, across, second.coarse.height);
   const int strips = across * blocks(second.coarse.height, rows);
-  const Analysis analysis = {
-      first, second,    words_of(pixels), pyramid.picture_measured ? pyramid.moments[0] : nullptr,
-      rows,  plan.large};
+  float2 *const moments = pyramid.picture_measured ? pyramid.moments[0] : nullptr;
+  const Analysis analysis = {first, second,    words_of(pixels), moments, pyramid.progress,
+                             rows,  plan.large};
 
   return with_lut_kind(pixels, [&](auto kind) {
     constexpr LutKind kKind = decltype(kind)::kKind;

@@ -85,6 +85,7 @@ struct Analysis {
   DownsampleOutput first, second;
   PictureWords picture;
   float2 *moments; /* of the picture's blocks, or NULL */
+  Progress *progress;
   int strip_rows;
   bool evict_first; /* level 1 is larger than the L2 cache */
 };

@@ -66,15 +66,18 @@ __device__ __forceinline__ void compute_coefficients(const LocalLevel *held, int
         min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
     const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, matrix >> 1);
-    OwnRows own = {{}, {}, x + lane / 4 % 4, fine.width};
+    OwnRows own = {reinterpret_cast<const uint32_t *>(memory.components) + lane % 4,
+                   memory.gauss,
+                   {},
+                   x + lane / 4 % 4,
+                   fine.width};
     float sum[4];
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const int row = min(max(y + lane / 16 + 2 * k, fine.rows.first), fine.rows.end - 1);
 
-      own.words[k] = memory.words(fine, 0, row, 0) + lane % 4;
-      own.gauss[k] = memory.gauss + fine.base + row * fine.width;
+      own.first[k] = (uint32_t)(fine.base + row * fine.width);
     }
     expand_strip(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
@@ -165,19 +168,8 @@ distribute_collapsed(const CoarseLevels &levels, const ClusterLayout &layout, co
   }
 }
 
-/* Resets the flag and the counter that later grids poll while they run concurrently with this one;
- * before the trigger that lets them start. Not with `releases_fine`: then no grid polls them, and
- * those of the previous component, which has the same memory, may still do so. */
-__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &levels)
-{
-  if (threadIdx.x == 0) {
-    *(volatile unsigned *)levels.inputs_ready = 0;
-    *(volatile unsigned *)levels.moments_made = 0;
-    __threadfence();
-  }
-  __syncthreads();
-}
-
+/* Tells later grids, which may run concurrently with this one, that all inputs of the coarse levels
+ * are complete. With `releases_fine` no grid waits for that. */
 /* Tells these grids that all inputs of the coarse levels are complete. */
 __device__ __forceinline__ void set_inputs_ready(const CoarseLevels &levels, int cta)
 {
@@ -257,11 +249,8 @@ __global__ void __launch_bounds__(kCoarseThreads, 1)
   extern __shared__ __align__(128) uint8_t shared[];
   const int cta = (int)blockIdx.x;
 
-  if (!levels.releases_fine) {
-    if (cta == 0)
-      reset_inputs_ready(levels);
+  if (!levels.releases_fine)
     pdl_relay_then_trigger();
-  }
   run_coarse_levels(levels, series, shared, cta, [&] {
     if (levels.releases_fine)
       pdl_wait_then_trigger();
@@ -342,8 +331,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   levels.groups = pyramid.level[first].groups;
   levels.gauss = pyramid.level[first].gauss;
   levels.collapsed = pyramid.level[first].collapsed;
-  levels.inputs_ready = pyramid.coarse_inputs_ready;
-  levels.moments_made = pyramid.moments_made;
+  levels.inputs_ready = &pyramid.progress->coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
 

@@ -29,20 +29,11 @@ struct CoarseMemory {
   {
   }
 
-  __device__ static int offset_of(const LocalLevel &level, int x, int y, int group)
-  {
-    return ((level.base + y * level.width + x) * kGroups + group) * kGroupBytes;
-  }
-
-  /* The shared memory address of a pixel's group, and a pointer to its words. */
+  /* The shared memory address of a pixel's group. */
   __device__ uint32_t address(const LocalLevel &level, int x, int y, int group) const
   {
-    return cf::smem_address(components) + offset_of(level, x, y, group);
-  }
-
-  __device__ uint32_t *words(const LocalLevel &level, int x, int y, int group) const
-  {
-    return reinterpret_cast<uint32_t *>(components + offset_of(level, x, y, group));
+    return cf::smem_address(components) +
+           ((level.base + y * level.width + x) * kGroups + group) * kGroupBytes;
   }
 };
 

@@ -154,8 +154,8 @@ template <int Width, int Height> struct FineTile {
     }
   }
 
-  /* Loads the tile whose first pixel is (first_x, first_y), mirrored at the level's borders. Called
-   * by all threads of a CTA of `warps` warps, with a barrier at the end. */
+  /* Loads the tile whose first pixel is (first_x, first_y), mirrored at the level's borders, by
+   * `warps` warps per tile. Ends with a barrier of the CTA. */
   __device__ __forceinline__ static void load(uint8_t *memory, const Level &fine, int first_x,
                                               int first_y, int warps)
   {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Two levels of the pyramid in one kernel, for small pictures, where the chain of coarse levels is
- * the critical path. Each CTA computes a tile of the coarser level, and by itself all that this
- * tile needs of the level between: the halos of neighbouring tiles are computed more than once.
+ * the critical path. Each tile of the coarser level is computed with all that it needs of the level
+ * between: the halos of neighbouring tiles are computed more than once.
  */
 #include "cuda/llf/mma_downsample.cuh"
 
@@ -15,14 +15,19 @@ namespace
 constexpr int kTileX = 8, kTileY = 9, kMiddleX = 2 * kTileX + 3, kMiddleY = 2 * kTileY + 3;
 using Fine = FineTile<2 * kMiddleX + 3, 2 * kMiddleY + 3>;
 
-/* The warps for the middle level's components, two rows each, and for its Gaussian. */
-constexpr int kWarps = (kMiddleY + 1) / 2, kGaussWarps = 16 - kWarps, kThreads = 512;
+/* The threads of a tile. The warps for the middle level's components, two rows each, and for its
+ * Gaussian. */
+constexpr int kThreads = 512, kWarps = (kMiddleY + 1) / 2, kGaussWarps = kThreads / 32 - kWarps;
 
-/* Shared memory: the finest level's tile, then the middle level's components and its Gaussian. */
+/* The most tiles of a CTA, side by side. */
+constexpr int kMostTiles = 2;
+
+/* Shared memory of a tile: the finest level, then the middle level's components and Gaussian. */
 constexpr int kMiddlePitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
 constexpr int kMiddleOffset = (Fine::kBytes + 127) / 128 * 128;
 constexpr int kMiddleGaussOffset = kMiddleOffset + kMiddleY * kMiddlePitch;
-constexpr int kBytes = kMiddleGaussOffset + kMiddleX * kMiddleY * (int)sizeof(float);
+constexpr int kMiddleGaussBytes = (kMiddleX * kMiddleY * (int)sizeof(float) + 127) / 128 * 128;
+constexpr int kBytes = kMiddleGaussOffset + kMiddleGaussBytes;
 
 /* The middle level's tile. (x, y) is its first pixel, and width and height are the level's. */
 struct Middle {
@@ -183,14 +188,16 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
   output.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Computes levels `first` and `second` from `fine`; a tile of `second` per CTA. */
-__global__ void __launch_bounds__(kThreads, 1)
+/* Computes levels `first` and `second` from `fine`; blockDim.y tiles of `second` per CTA. */
+__global__ void __launch_bounds__(kMostTiles *kThreads, 1)
     downsample_x2_kernel(const __grid_constant__ Level fine,
                          const __grid_constant__ DownsampleOutput first,
                          const __grid_constant__ DownsampleOutput second)
 {
-  extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, x = blockIdx.x * kTileX, y = blockIdx.y * kTileY;
+  extern __shared__ __align__(128) uint8_t shared[];
+  uint8_t *const memory = shared + threadIdx.y * kBytes;
+  const int x = (blockIdx.x * blockDim.y + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
+  const int warp = threadIdx.x / 32;
   const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGaussOffset);
   const Middle middle = {memory + kMiddleOffset,
                          reinterpret_cast<float *>(memory + kMiddleGaussOffset),
@@ -215,16 +222,29 @@ __global__ void __launch_bounds__(kThreads, 1)
     reduce_middle_gauss(middle, second, x, y, threadIdx.x - 32 * kTileY);
 }
 
+/* Tiles per CTA. Two if one per CTA would occupy more than half of the SMs, in one wave: on the
+ * other half the coarse levels' cluster, whose CTAs must be in one GPC, and the Laplacian kernel of
+ * levels 0 and 1 start. */
+int tiles_per_cta(const Gpu &gpu, dim3 tiles)
+{
+  const int count = (int)(tiles.x * tiles.y), sms = gpu.multiprocessors;
+  const bool fits = kMostTiles * kBytes <= gpu.shared_per_block;
+
+  return fits && 2 * count > sms && count <= sms ? kMostTiles : 1;
+}
+
 } // namespace
 
 bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
   const DownsampleOutput first = output_of_level(pyramid, fine + 1, top_gain);
   const DownsampleOutput second = output_of_level(pyramid, fine + 2, top_gain);
+  const dim3 tiles(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY));
+  const int per_cta = tiles_per_cta(queue->gpu, tiles);
 
   return launch(queue, "llf reduce twice", downsample_x2_kernel,
-                dim3(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY)),
-                dim3(kThreads), kBytes, pyramid.level[fine], first, second);
+                dim3(blocks(tiles.x, per_cta), tiles.y), dim3(kThreads, per_cta), per_cta * kBytes,
+                pyramid.level[fine], first, second);
 }
 
 } // namespace cf::llf

@@ -59,22 +59,22 @@ __global__ void __launch_bounds__(T::kThreads, 4)
     if (x >= own.width || y >= own.height)
       continue;
     Columns<T> columns(memory, strip_x, strip_y, lane);
-    OwnRows rows = {{}, {}, x + lane / 4 % 4, own.width};
+    OwnRows rows = {reinterpret_cast<const uint32_t *>(own.groups) + lane % 4,
+                    own.gauss,
+                    {},
+                    x + lane / 4 % 4,
+                    own.width};
 
 #pragma unroll
-    for (int k = 0; k < 2; k++) {
-      const size_t first = (size_t)min(y + lane / 16 + 2 * k, own.height - 1) * own.width;
-
-      rows.words[k] = reinterpret_cast<const uint32_t *>(own.groups + first * kGroups) + lane % 4;
-      rows.gauss[k] = own.gauss + first;
-    }
+    for (int k = 0; k < 2; k++)
+      rows.first[k] = (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width);
     expand_strip(sum, expansion, turn, lane, rows,
                  [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);
       if (to_x < own.width && to_y < own.height)
-        own.collapsed[(size_t)to_y * own.width + to_x] = sum[q];
+        own.collapsed[(uint32_t)(to_y * own.width + to_x)] = sum[q];
     }
   }
   end(beside);
@@ -86,7 +86,7 @@ Levels levels_of(const Pyramid &pyramid, int first, int last)
   Levels levels = {};
 
   levels.count = last - first;
-  levels.coarse_inputs_ready = pyramid.coarse_inputs_ready;
+  levels.coarse_inputs_ready = &pyramid.progress->coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
 

@@ -351,7 +351,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
                  first_word_in_cells(frame.tiling.next_cells_across, from_x, from_y, lane), sum);
   }
 
-  /* The tile that load() has inputs_ready, while the next one is loaded. */
+  /* The tile that load() has begun to load, while it does the next one. */
   __device__ __forceinline__ void make_tile()
   {
     const int x = next_x, y = next_y, current = buffer;

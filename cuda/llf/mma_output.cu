@@ -30,37 +30,39 @@ template <int Level> struct Coarse {
   static constexpr int kPitch = Level == 1 ? kPitch1 : kWidth;
 };
 
-/* A level whose region is in shared memory: the region's first pixel, and the level's size. */
-struct Part {
-  float *memory;
-  int x, y, width, height;
-};
-
 /* Two ones in fp16. */
 constexpr uint32_t kHalfOnes = 0x3c003c00;
 
 static_assert(kOutputLevel == 4, "the kernel says which levels there are");
 
 struct Finish {
-  const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
+  const __half *terms[2]; /* of levels 0 and 1, in so many cells across */
+  int cells_across[2];
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
-  const float *coarse[kOutputLevel + 1];       /* terms, and the last one collapsed */
-  CellWeights weights[CF_LLF_WEIGHTED_LEVELS]; /* of the terms, with planes or without */
+  const float *coarse[kOutputLevel + 1]; /* terms, and of level `last` the collapsed image */
+  int last;
+  int weighted; /* so many levels have weights */
+  CellWeights weights[CF_LLF_WEIGHTED_LEVELS];
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
 
-/* The number of a cell's row among all rows, which are 16 bytes each. */
-__device__ __forceinline__ uint32_t row_in_cells(int width, int x, int y)
+/* A row of a cell, 16 bytes. */
+__device__ __forceinline__ const uint4 *row_of_cell(const Finish &finish, int level, int x, int y)
 {
-  return ((uint32_t)y / kCellY * (uint32_t)cells_across(width) + (uint32_t)x / kCellX) *
-             (kCellHalves / 8) +
-         (uint32_t)y % kCellY;
+  const uint32_t cell =
+      (uint32_t)y / kCellY * (uint32_t)finish.cells_across[level] + (uint32_t)x / kCellX;
+
+  return reinterpret_cast<const uint4 *>(finish.terms[level]) +
+         (cell * (kCellHalves / 8) + (uint32_t)y % kCellY);
 }
+
+/* What follows is loaded in one step and used in a later one, so that all is on its way before any
+ * of it is waited for. INSIDE regions are in their levels. */
 
 /* The terms of level 1, out of their cells, a row of a cell a thread: those of the tile's pixels
  * and of the ones next to them. */
-struct CellRow {
+template <bool Inside> struct CellRow {
   static constexpr int kAcross = kTileX / 2 / kCellX + 2, kDown = kTileY / 2 + 2;
   static_assert(kAcross * kDown <= kThreads, "a row of a cell a thread");
 
@@ -68,16 +70,17 @@ struct CellRow {
   int row, cell;
   bool used;
 
-  __device__ __forceinline__ CellRow(const __half *terms, int width, int height)
+  __device__ __forceinline__ explicit CellRow(const Finish &finish)
       : row((int)threadIdx.x / kAcross - 1), cell((int)threadIdx.x % kAcross - 1)
   {
     const int x = (int)blockIdx.x * (kTileX / 2) + kCellX * cell;
     const int y = (int)blockIdx.y * (kTileY / 2) + row;
 
-    used = (int)threadIdx.x < kAcross * kDown && (unsigned)x < (unsigned)width &&
-           (unsigned)y < (unsigned)height;
+    used = (int)threadIdx.x < kAcross * kDown &&
+           (Inside ||
+            ((unsigned)x < (unsigned)finish.width[1] && (unsigned)y < (unsigned)finish.height[1]));
     if (used)
-      words = reinterpret_cast<const uint4 *>(terms)[row_in_cells(width, x, y)];
+      words = *row_of_cell(finish, 1, x, y);
   }
 
   __device__ __forceinline__ void store(float *memory) const
@@ -99,65 +102,180 @@ struct CellRow {
   }
 };
 
-/* The weights of the quads to which a thread adds the coarser level, side by side, as they are
- * stored: to make numbers of them would wait for them. Those beyond the border do not count. */
-template <int Level> __device__ __forceinline__ uint2 weights_of_quads(const CellWeights &weights)
+/* A level's region, whose rows lie side by side in shared memory; beyond the level its border is
+ * repeated. */
+template <int Level, bool Inside> struct Region {
+  static constexpr int kWidth = Coarse<Level>::kWidth, kHeight = Coarse<Level>::kHeight;
+  static constexpr int kPixels = kWidth * kHeight, kTurns = (kPixels + kThreads - 1) / kThreads;
+
+  int x, y, width, height; /* the region's first pixel, and the level's size */
+  float pixel[kTurns];
+
+  __device__ __forceinline__ explicit Region(const Finish &finish)
+      : x(((int)blockIdx.x * kTileX >> Level) - kMargin),
+        y(((int)blockIdx.y * kTileY >> Level) - kMargin), width(finish.width[Level]),
+        height(finish.height[Level])
+  {
+  }
+
+  __device__ __forceinline__ void load(const float *from)
+  {
+#pragma unroll
+    for (int k = 0; k < kTurns; k++) {
+      const unsigned i = threadIdx.x + k * kThreads;
+      int column = x + (int)(i % kWidth), row = y + (int)(i / kWidth);
+
+      if (!Inside) {
+        column = min(max(column, 0), width - 1);
+        row = min(max(row, 0), height - 1);
+      }
+      if (i < kPixels)
+        pixel[k] = from[(uint32_t)(row * width + column)];
+    }
+  }
+
+  __device__ __forceinline__ void store(float *memory) const
+  {
+#pragma unroll
+    for (int k = 0; k < kTurns; k++) {
+      if ((int)threadIdx.x < kPixels - k * kThreads)
+        memory[threadIdx.x + k * kThreads] = pixel[k];
+    }
+  }
+
+  /* What is beyond the level repeats its border. */
+  __device__ __forceinline__ void repeat_border(float *memory) const
+  {
+    constexpr int kPitch = Coarse<Level>::kPitch;
+
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < kPixels; i += kThreads) {
+      const int column = i % kWidth, row = i / kWidth;
+      const int from_x = min(max(column, -x), width - 1 - x);
+      const int from_y = min(max(row, -y), height - 1 - y);
+
+      if (from_x != column || from_y != row)
+        memory[row * kPitch + column] = memory[from_y * kPitch + from_x];
+    }
+  }
+};
+
+/* Expands pixels, with those around them, to their quads: `take (j, i, factor, value)` of pixel i
+ * of row j gets its expansion as a product. Factors are what pixels have in common, left to the
+ * last. */
+template <int Quads, typename Take>
+__device__ __forceinline__ void expand_quads(const float (&around)[3][Quads + 2], Take take)
 {
-  constexpr int kAcross = Coarse<Level>::kWidth / 4, kDown = Coarse<Level>::kHeight / 2;
-  const int column = (int)(threadIdx.x % kAcross), row = (int)(threadIdx.x / kAcross);
-  const int x = (int)blockIdx.x * (kTileX >> Level) / 2 - kMargin / 2 + 2 * column;
-  const int y = (int)blockIdx.y * (kTileY >> Level) / 2 - kMargin / 2 + row;
-  uint2 bits = make_uint2(kHalfOnes, kHalfOnes);
-
-  if (weights.plane && row < kDown)
-    bits = make_uint2(__half_as_ushort(weight_at(weights, x, y)),
-                      __half_as_ushort(weight_at(weights, x + 1, y)));
-  return make_uint2(keep_in_register(bits.x), keep_in_register(bits.y));
-}
-
-/* Adds the coarser level, expanded, to a region, which is weighted before: two quads a thread. */
-template <int Level>
-__device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
-                                                    const uint2 &weights)
-{
-  using Fine = Coarse<Level>;
-  constexpr int kAcross = Fine::kWidth / 4, kDown = Fine::kHeight / 2, kPitch = Fine::kPitch;
-  constexpr int kCoarsePitch = Coarse<Level + 1>::kPitch;
-
-  static_assert(kAcross * kDown <= kThreads && Fine::kWidth % 4 == 0 && kPitch % 2 == 0,
-                "two quads a thread");
-  if ((int)threadIdx.x >= kAcross * kDown)
-    return;
-  const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
-  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch + 4 * column);
-  const float *const from = coarse + row * kCoarsePitch + 2 * column;
-  const float weight[2] = {unpack(weights.x).x, unpack(weights.y).x};
-  float around[3][4];
+  constexpr float kCentre = TAP_CENTRE / TAP_EDGE, kFactor[2] = {2 * TAP_EDGE, 2 * TAP_SIDE};
+  float rows[2][Quads + 2];
 
 #pragma unroll
-  for (int i = 0; i < 12; i++)
-    around[i / 4][i % 4] = from[i / 4 * kCoarsePitch + i % 4];
+  for (int i = 0; i < Quads + 2; i++) {
+    rows[0][i] = fmaf(kCentre, around[1][i], around[0][i] + around[2][i]);
+    rows[1][i] = around[1][i] + around[2][i];
+  }
 #pragma unroll
-  for (int k = 0; k < 2; k++) {
-    float part[3][3], quad[4];
+  for (int j = 0; j < 2; j++) {
+#pragma unroll
+    for (int i = 0; i < Quads; i++) {
+      const float before = rows[j][i], here = rows[j][i + 1], after = rows[j][i + 2];
 
-#pragma unroll
-    for (int i = 0; i < 9; i++)
-      part[i / 3][i % 3] = around[i / 3][i % 3 + k];
-    expand_quad(part, quad);
-#pragma unroll
-    for (int j = 0; j < 2; j++) {
-      float2 *const pair = to + j * (kPitch / 2) + k;
-      *pair = make_float2(fmaf(pair->x, weight[k], quad[2 * j]),
-                          fmaf(pair->y, weight[k], quad[2 * j + 1]));
+      take(j, 2 * i, kFactor[j] * kFactor[0], fmaf(kCentre, here, before + after));
+      take(j, 2 * i + 1, kFactor[j] * kFactor[1], here + after);
     }
   }
 }
 
-/* The weights of two rows of a cell of level 0, the first even, at (x, y). */
-__device__ __forceinline__ uint2 weights_of_rows(const CellWeights &weights, int x, int y)
+/* The quads of a level to which a thread adds the coarser level, side by side, and their weights as
+ * they are stored: to make numbers of them would wait for them. Those beyond the border do not
+ * count. */
+template <int Level, bool Inside> struct Quads {
+  using Fine = Coarse<Level>;
+  static constexpr int kQuads = Level == 3 ? 1 : 2;
+  static constexpr int kAcross = Fine::kWidth / 2 / kQuads, kDown = Fine::kHeight / 2;
+  static constexpr int kPitch = Fine::kPitch, kCoarsePitch = Coarse<Level + 1>::kPitch;
+  static_assert(kAcross * kDown <= kThreads && Fine::kWidth % (2 * kQuads) == 0 && kPitch % 2 == 0,
+                "each thread has its quads");
+
+  int thread, column, row;
+  uint32_t weights[kQuads];
+
+  /* The last threads have the small levels: each scheduler has one warp of a CTA, and the first
+   * ones are busy with level 1. */
+  __device__ __forceinline__ explicit Quads(const Finish &finish)
+      : thread(Level == 1 ? (int)threadIdx.x : kThreads - 1 - (int)threadIdx.x),
+        column(thread % kAcross), row(thread / kAcross)
+  {
+    const int x = (int)blockIdx.x * (kTileX >> Level) / 2 - kMargin / 2 + kQuads * column;
+    const int y = (int)blockIdx.y * (kTileY >> Level) / 2 - kMargin / 2 + row;
+
+    for (int k = 0; k < kQuads; k++) {
+      weights[k] = kHalfOnes;
+      if constexpr (Level < CF_LLF_WEIGHTED_LEVELS) {
+        const CellWeights &cells = finish.weights[Level];
+
+        if (Level < finish.weighted && used())
+          weights[k] = __half_as_ushort(Inside ? cells.plane[cells.index(x, y) + k]
+                                               : weight_at(cells, x + k, y));
+        weights[k] = keep_in_register(weights[k]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ bool used() const
+  {
+    return thread < kAcross * kDown;
+  }
+
+  /* `fine` is the region's first pixel, and is weighted before. */
+  __device__ __forceinline__ void add(float *fine, const float *coarse) const
+  {
+    if (!used())
+      return;
+    float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch) + kQuads * column;
+    const float *const from = coarse + row * kCoarsePitch + kQuads * column;
+    float around[3][kQuads + 2];
+    float2 pairs[2][kQuads];
+
+#pragma unroll
+    for (int j = 0; j < 3; j++) {
+#pragma unroll
+      for (int i = 0; i < kQuads + 2; i++)
+        around[j][i] = from[j * kCoarsePitch + i];
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * kQuads; i++)
+      pairs[i / kQuads][i % kQuads] = to[i / kQuads * (kPitch / 2) + i % kQuads];
+    expand_quads<kQuads>(around, [&](int j, int i, float factor, float value) {
+      float &pixel = i % 2 ? pairs[j][i / 2].y : pairs[j][i / 2].x;
+      pixel = fmaf(pixel, unpack(weights[i / 2]).x, factor * value);
+    });
+#pragma unroll
+    for (int i = 0; i < 2 * kQuads; i++)
+      to[i / kQuads * (kPitch / 2) + i % kQuads] = pairs[i / kQuads][i % kQuads];
+  }
+};
+
+/* Until the border is repeated, tiles have garbage beyond it. */
+template <int Level, bool Inside>
+__device__ __forceinline__ void add_coarser(const Quads<Level, Inside> &quads,
+                                            const Region<Level, Inside> &region, float *fine,
+                                            const float *coarse, bool inner)
 {
-  return weights.plane
+  quads.add(fine, coarse);
+  __syncthreads();
+  if (!inner) {
+    region.repeat_border(fine);
+    __syncthreads();
+  }
+}
+
+/* The weights of two rows of a cell of level 0, the first even, at (x, y). */
+__device__ __forceinline__ uint2 weights_of_rows(const Finish &finish, int x, int y)
+{
+  const CellWeights &weights = finish.weights[0];
+
+  return finish.weighted > 0
              ? *reinterpret_cast<const uint2 *>(weights.plane + weights.index(x >> 1, y >> 1))
              : make_uint2(kHalfOnes, kHalfOnes);
 }
@@ -172,99 +290,6 @@ __device__ __forceinline__ void weigh_terms(const uint2 &weights, uint4 terms[2]
   for (int j = 0; j < 2; j++)
     terms[j] = make_uint4(cf::hmul2_bits(terms[j].x, even), cf::hmul2_bits(terms[j].y, even),
                           cf::hmul2_bits(terms[j].z, odd), cf::hmul2_bits(terms[j].w, odd));
-}
-
-/* What is beyond the level repeats its border. */
-template <int Level> __device__ __forceinline__ void repeat_border(const Part &part)
-{
-  constexpr int kWidth = Coarse<Level>::kWidth, kHeight = Coarse<Level>::kHeight;
-  constexpr int kPitch = Coarse<Level>::kPitch;
-
-#pragma unroll 1
-  for (int i = (int)threadIdx.x; i < kWidth * kHeight; i += kThreads) {
-    const int column = i % kWidth, row = i / kWidth;
-    const int x = min(max(column, -part.x), part.width - 1 - part.x);
-    const int y = min(max(row, -part.y), part.height - 1 - part.y);
-
-    if (x != column || y != row)
-      part.memory[row * kPitch + column] = part.memory[y * kPitch + x];
-  }
-}
-
-/* Until the border is repeated, tiles have garbage beyond it. */
-template <int Level>
-__device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse,
-                                            const uint2 &weights, bool inner)
-{
-  add_expanded_region<Level>(fine.memory, coarse.memory, weights);
-  __syncthreads();
-  if (!inner) {
-    repeat_border<Level>(fine);
-    __syncthreads();
-  }
-}
-
-/* Starts to load a region, whose rows lie side by side; beyond its level the border is repeated. */
-template <int Level, bool Plain>
-__device__ __forceinline__ void load_region(const Part &part, const float *from)
-{
-  constexpr unsigned kWidth = Coarse<Level>::kWidth, kPixels = kWidth * Coarse<Level>::kHeight;
-  const uint32_t to = cf::smem_address(part.memory);
-
-  if (!from)
-    return;
-#pragma unroll
-  for (unsigned k = 0; k < (kPixels + kThreads - 1) / kThreads; k++) {
-    const unsigned i = threadIdx.x + k * kThreads;
-    int x = part.x + (int)(i % kWidth), y = part.y + (int)(i / kWidth);
-
-    if (!Plain) {
-      x = min(max(x, 0), part.width - 1);
-      y = min(max(y, 0), part.height - 1);
-    }
-    if (i < kPixels)
-      cf::cp_async_zero_fill<4>(to + i * (int)sizeof(float), from + (uint32_t)(y * part.width + x),
-                                4);
-  }
-}
-
-/* Two rows of a cell, the first even, of a level expanded: `take (j, i, expanded)`. `from` is the
- * pixel above the cell's first, in the row before. What the rows have in common is left to the last
- * factors. */
-template <typename Take> __device__ __forceinline__ void expand_rows(const float *from, Take take)
-{
-  constexpr float kEdge = 2 * TAP_EDGE, kSide = 2 * TAP_SIDE, kCentre = 2 * TAP_CENTRE;
-  constexpr float kFactor[2] = {kEdge, kSide};
-  float filtered[2][kCellX / 2 + 2], column[3][kCellX / 2 + 2];
-
-#pragma unroll
-  for (int j = 0; j < 3; j++) {
-    const float4 four = *reinterpret_cast<const float4 *>(from + j * kPitch1);
-    column[j][0] = from[j * kPitch1 - 1];
-    column[j][1] = four.x;
-    column[j][2] = four.y;
-    column[j][3] = four.z;
-    column[j][4] = four.w;
-    column[j][5] = from[j * kPitch1 + 4];
-  }
-#pragma unroll
-  for (int i = 0; i < kCellX / 2 + 2; i++) {
-    filtered[0][i] = fmaf(kCentre / kEdge, column[1][i], column[0][i] + column[2][i]);
-    filtered[1][i] = column[1][i] + column[2][i];
-  }
-#pragma unroll
-  for (int j = 0; j < 2; j++) {
-#pragma unroll
-    for (int i = 0; i < kCellX; i++) {
-      const int k = i / 2;
-      const float *const line = filtered[j];
-
-      if (i % 2)
-        take(j, i, kSide * kFactor[j], line[k + 1] + line[k + 2], 0.0f, 0.0f);
-      else
-        take(j, i, kEdge * kFactor[j], line[k] + line[k + 2], kCentre * kFactor[j], line[k + 1]);
-    }
-  }
 }
 
 /* --- the kernel --- */
@@ -285,51 +310,50 @@ __device__ __forceinline__ void make_tile(const Pixels &pixels, const Finish &fi
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = Plain || (x < pixels.width && y < pixels.height);
   const bool direct = Plain || (inside && is_direct<Kind>(pixels, finish.output, x));
-  auto part_of = [&](int level, float *memory) {
-    return Part{memory, ((int)blockIdx.x * kTileX >> level) - kMargin,
-                ((int)blockIdx.y * kTileY >> level) - kMargin, finish.width[level],
-                finish.height[level]};
-  };
-  const Part part_2 = part_of(2, memory.level_2), part_3 = part_of(3, memory.level_3),
-             part_4 = part_of(4, memory.level_4);
   Source<Sample, Kind> source;
   uint4 terms[2];
   uint2 row_weights;
-  float delta[2][kCellX];
+  float delta[2][kCellX], around[3][kCellX / 2 + 2];
 
   /* No kernel that this one waits for makes the picture. */
   if (direct)
-    load_source<Sample, Kind>(pixels, finish.output, x, y, &source);
+    load_source<Sample, Kind, Plain>(pixels, finish.output, x, y, &source);
   pdl_trigger_then_wait();
   if (inside) {
-    const uint4 *const from =
-        reinterpret_cast<const uint4 *>(finish.pixel_terms) + row_in_cells(pixels.width, x, y);
+    const uint4 *const from = row_of_cell(finish, 0, x, y);
 
     terms[0] = from[0];
     terms[1] = from[1];
-    row_weights = weights_of_rows(finish.weights[0], x, y);
+    row_weights = weights_of_rows(finish, x, y);
   }
-  /* All that is loaded is on its way before any of it is used. */
-  const uint2 weights_1 = weights_of_quads<1>(finish.weights[1]);
-  const uint2 weights_2 = weights_of_quads<2>(finish.weights[2]);
-  const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  load_region<2, Plain>(part_2, finish.coarse[2]);
-  load_region<3, Plain>(part_3, finish.coarse[3]);
-  load_region<4, Plain>(part_4, finish.coarse[4]);
-  cf::cp_async_commit();
+  const Quads<1, Plain> quads_1(finish);
+  const Quads<2, Plain> quads_2(finish);
+  const Quads<3, Plain> quads_3(finish);
+  const CellRow<Plain> cell_row(finish);
+  Region<1, Plain> level_1(finish);
+  Region<2, Plain> level_2(finish);
+  Region<3, Plain> level_3(finish);
+  Region<4, Plain> level_4(finish);
+
+  level_2.load(finish.coarse[2]);
+  if (finish.last >= 3)
+    level_3.load(finish.coarse[3]);
+  if (finish.last >= 4)
+    level_4.load(finish.coarse[4]);
   cell_row.store(memory.level_1);
-  cf::cp_async_wait<0>();
+  level_2.store(memory.level_2);
+  level_3.store(memory.level_3);
+  level_4.store(memory.level_4);
   __syncthreads();
-  if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, make_uint2(kHalfOnes, kHalfOnes), inner);
-  if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, weights_2, inner);
-  add_coarser<1>(part_of(1, memory.level_1 + kFirst1 - kMargin), part_2, weights_1, inner);
+  if (finish.last >= 4)
+    add_coarser<3>(quads_3, level_3, memory.level_3, memory.level_4, inner);
+  if (finish.last >= 3)
+    add_coarser<2>(quads_2, level_2, memory.level_2, memory.level_3, inner);
+  add_coarser<1>(quads_1, level_1, memory.level_1 + kFirst1 - kMargin, memory.level_2, inner);
   if (!inside)
     return;
 
   weigh_terms(row_weights, terms);
-  const int first = (row + kMargin - 1) * kPitch1 + kFirst1 + 4 * column;
 #pragma unroll
   for (int j = 0; j < 2; j++) {
 #pragma unroll
@@ -339,12 +363,24 @@ __device__ __forceinline__ void make_tile(const Pixels &pixels, const Finish &fi
       delta[j][i] = at & 1 ? two.y : two.x;
     }
   }
-  expand_rows(memory.level_1 + first, [&](int j, int i, float outer, float sides,
-                                          float inner_factor, float middle) {
-    delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
+#pragma unroll
+  for (int j = 0; j < 3; j++) {
+    const float *const from =
+        memory.level_1 + (row + kMargin - 1 + j) * kPitch1 + kFirst1 + kCellX / 2 * column;
+    const float4 four = *reinterpret_cast<const float4 *>(from);
+
+    around[j][0] = from[-1];
+    around[j][1] = four.x;
+    around[j][2] = four.y;
+    around[j][3] = four.z;
+    around[j][4] = four.w;
+    around[j][5] = from[4];
+  }
+  expand_quads<kCellX / 2>(around, [&](int j, int i, float factor, float value) {
+    delta[j][i] = fmaf(factor, value, delta[j][i]);
   });
   if (direct)
-    store_direct<Sample, Kind>(pixels, finish.output, x, y, source, delta);
+    store_direct<Sample, Kind, Plain>(pixels, finish.output, x, y, source, delta);
   else
     store_quads<Sample, Kind>(pixels, finish.output, x, y, delta);
 }
@@ -364,24 +400,44 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
 /* --- launching --- */
 
-bool are_aligned(const Channel &channel, int offset, int bytes)
+/* Rows of a channel whose first sample is so many bytes behind what is read and written, `bytes` at
+ * a time. */
+Rows rows_of(const Channel &channel, int offset, int bytes)
 {
-  const uintptr_t bits = ((uintptr_t)channel.from - offset) | ((uintptr_t)channel.to - offset) |
+  const Rows rows = {channel.from - offset, channel.to - offset, (unsigned)channel.from_stride,
+                     (unsigned)channel.to_stride};
+  const uintptr_t bits = (uintptr_t)rows.from | (uintptr_t)rows.to |
                          (uintptr_t)channel.from_stride | (uintptr_t)channel.to_stride;
-  return bits % bytes == 0;
+
+  return bits % bytes == 0 && channel.from_stride == (ptrdiff_t)rows.from_stride &&
+                 channel.to_stride == (ptrdiff_t)rows.to_stride
+             ? rows
+             : Rows{};
 }
 
-/* Chroma of half the size both ways whose two channels lie side by side. */
-bool has_pairs(const Pixels &pixels)
+/* Of chroma of half the size both ways whose two channels lie side by side. */
+Rows rows_of_pairs(const Pixels &pixels)
 {
   const ptrdiff_t sample = pixels.wide ? 2 : 1;
   const Channel &blue = pixels.channel[1], &red = pixels.channel[2];
   const ptrdiff_t distance = red.from - blue.from;
 
   return pixels.colour == Colour::CHROMA && pixels.subsampling_x && pixels.subsampling_y &&
-         pixels.step[1] == 2 && pixels.step[2] == 2 &&
-         (distance == sample || distance == -sample) && red.to - blue.to == distance &&
-         are_aligned(distance > 0 ? blue : red, 0, 8 * (int)sample);
+                 pixels.step[1] == 2 && pixels.step[2] == 2 &&
+                 (distance == sample || distance == -sample) && red.to - blue.to == distance
+             ? rows_of(distance > 0 ? blue : red, 0, 8 * (int)sample)
+             : Rows{};
+}
+
+/* Of words of RGB: where a channel or a fourth byte is another word's, there are none. */
+Rows rows_of_words(const Pixels &pixels, const Packing &packing)
+{
+  const Channel &red = pixels.channel[0];
+  bool together = packing.packed;
+
+  for (const Channel *other : {&pixels.channel[1], &pixels.channel[2], &pixels.extra})
+    together &= !other->from || other->to - red.to == other->from - red.from;
+  return together ? rows_of(red, packing.byte[0], 16) : Rows{};
 }
 
 /* How the picture can be read and written. */
@@ -400,18 +456,11 @@ Output output_of(const Pixels &pixels, float linear)
     output.put = 0x3210;
     for (int c = 0; c < 3; c++)
       output.put += (4 + c - byte[c]) << 4 * byte[c];
-    output.rows =
-        output.packing.packed && are_aligned(pixels.channel[0], output.packing.byte[0], 16);
-    for (int c = 1; c < 3; c++)
-      output.rows &= pixels.channel[c].to - pixels.channel[0].to ==
-                     pixels.channel[c].from - pixels.channel[0].from;
-    /* The fourth byte goes along. */
-    output.rows &= !pixels.extra.from || pixels.extra.to - pixels.channel[0].to ==
-                                             pixels.extra.from - pixels.channel[0].from;
+    output.rows = rows_of_words(pixels, output.packing);
   } else {
-    output.rows = pixels.step[0] == 1 && !pixels.extra.from &&
-                  are_aligned(pixels.channel[0], 0, pixels.wide ? 16 : 8);
-    output.pairs = has_pairs(pixels);
+    if (pixels.step[0] == 1 && !pixels.extra.from)
+      output.rows = rows_of(pixels.channel[0], 0, pixels.wide ? 16 : 8);
+    output.pairs = rows_of_pairs(pixels);
   }
   return output;
 }
@@ -421,9 +470,7 @@ void find_inner_tiles(Finish *finish)
 {
   int across = 0x7fffffff, down = across;
 
-  for (int i = 1; i <= kOutputLevel; i++) {
-    if (i > 1 && !finish->coarse[i])
-      break;
+  for (int i = 1; i <= finish->last; i++) {
     across = std::min(across, (finish->width[i] - kMargin) / (kTileX >> i));
     down = std::min(down, (finish->height[i] - kMargin) / (kTileY >> i));
   }
@@ -438,8 +485,12 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
 {
   Finish finish = {};
 
-  finish.pixel_terms = pyramid.cells[0];
-  finish.level_terms = pyramid.cells[1];
+  for (int i = 0; i < 2; i++) {
+    finish.terms[i] = pyramid.cells[i];
+    finish.cells_across[i] = cells_across(pyramid.level[i].width);
+  }
+  finish.last = last;
+  finish.weighted = pyramid.weighted;
   for (int i = 1; i <= last; i++) {
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;

@@ -10,10 +10,30 @@
 namespace cf::llf
 {
 
+/* Rows that are read and written eight samples of a plane at a time; `from` is NULL where they lie
+ * otherwise. */
+struct Rows {
+  const uint8_t *from;
+  uint8_t *to;
+  unsigned from_stride, to_stride; /* bytes */
+};
+
+template <typename T>
+__device__ __forceinline__ const T &in_row(const uint8_t *from, unsigned stride, int y, int index)
+{
+  return reinterpret_cast<const T *>(from + (uint64_t)stride * (uint32_t)y)[(uint32_t)index];
+}
+
+template <typename T>
+__device__ __forceinline__ T &in_row(uint8_t *to, unsigned stride, int y, int index)
+{
+  return reinterpret_cast<T *>(to + (uint64_t)stride * (uint32_t)y)[(uint32_t)index];
+}
+
 struct Output {
   float linear; /* what the picture itself adds to itself */
-  bool rows;    /* luma can be read and written 8 samples at a time, */
-  bool pairs;   /* and so can two interleaved chroma channels of half the size */
+  Rows rows;    /* of luma, or of the words of RGB */
+  Rows pairs;   /* of two interleaved chroma channels of half the size */
   Packing packing;
   Colours colours;
   uint32_t take_two, take_third, put; /* where bytes of RGB are taken from and put to */
@@ -27,10 +47,9 @@ template <> struct Eight<uint8_t> {
 
   __device__ __forceinline__ float code(int i, int) const
   {
-    const uint32_t word = i < 4 ? words.x : words.y;
-    const float2 two = unpack(__byte_perm(word, 0x64646464, i & 2 ? 0x4342 : 0x4140));
+    const uint32_t offset = __float_as_uint(kOffset<uint8_t>);
 
-    return i & 1 ? two.y : two.x;
+    return __uint_as_float(__byte_perm(i < 4 ? words.x : words.y, offset, 0x7604 + 16 * (i % 4)));
   }
 
   __device__ __forceinline__ void set(const float codes[8], float, int)
@@ -89,40 +108,31 @@ template <typename Sample> struct Source<Sample, Colour::RGB> {
 template <Colour Kind>
 __device__ __forceinline__ bool is_direct(const Pixels &pixels, const Output &output, int x)
 {
-  return output.rows && x + kCellX <= pixels.width && (Kind != Colour::CHROMA || output.pairs);
+  return output.rows.from && x + kCellX <= pixels.width &&
+         (Kind != Colour::CHROMA || output.pairs.from);
 }
 
-__device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
-{
-  return pixels.channel[pixels.channel[1].from < pixels.channel[2].from ? 1 : 2];
-}
-
-/* At odd heights the row below the last is that again. */
-template <typename Sample, Colour Kind>
+/* At odd heights the row below the last is that again; inner tiles have no such row. */
+template <typename Sample, Colour Kind, bool Inner>
 __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &output, int x,
                                             int y, Source<Sample, Kind> *source)
 {
-  const Channel &channel = pixels.channel[0];
-
 #pragma unroll
   for (int row = 0; row < 2; row++) {
-    const uint8_t *const from =
-        channel.from + (ptrdiff_t)min(y + row, pixels.height - 1) * channel.from_stride;
+    const Rows &rows = output.rows;
+    const int from_y = Inner ? y + row : min(y + row, pixels.height - 1);
 
     if constexpr (Kind == Colour::RGB) {
-      const uint4 *const words =
-          reinterpret_cast<const uint4 *>(from - output.packing.byte[0] + 4 * x);
+      const uint4 *const words = &in_row<uint4>(rows.from, rows.from_stride, from_y, x / 4);
       source->words[row][0] = words[0];
       source->words[row][1] = words[1];
     } else {
-      source->luma[row] = reinterpret_cast<const Eight<Sample> *>(from)[x / 8];
+      source->luma[row] = in_row<Eight<Sample>>(rows.from, rows.from_stride, from_y, x / 8);
     }
   }
-  if constexpr (Kind == Colour::CHROMA) {
-    const Channel &pairs = pairs_of(pixels);
-    source->pairs = reinterpret_cast<const Eight<Sample> *>(
-        pairs.from + (ptrdiff_t)(y / 2) * pairs.from_stride)[x / 8];
-  }
+  if constexpr (Kind == Colour::CHROMA)
+    source->pairs =
+        in_row<Eight<Sample>>(output.pairs.from, output.pairs.from_stride, y / 2, x / 8);
 }
 
 /* --- by words --- */
@@ -132,23 +142,34 @@ __device__ __forceinline__ Eight<Sample>
 filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[kCellX],
                Two twos[kCellX / 2])
 {
-  float made[kCellX];
+  float value[kCellX], made[kCellX];
 
+#pragma unroll
+  for (int i = 0; i < kCellX; i++)
+    value[i] = delta[i];
+  if (linear != 0.0f) {
+#pragma unroll
+    for (int i = 0; i < kCellX; i++)
+      value[i] = fmaf(linear, luma_of<Sample>(pixels, eight.code(i, pixels.shift)), value[i]);
+  }
 #pragma unroll
   for (int i = 0; i < kCellX; i += 2) {
     float luma[2], added[2];
 
 #pragma unroll
-    for (int k = 0; k < 2; k++)
-      made[i + k] = filtered_luma<Sample>(pixels, linear, eight.code(i + k, pixels.shift),
-                                          delta[i + k], luma + k, added + k);
+    for (int k = 0; k < 2; k++) {
+      const float code = eight.code(i + k, pixels.shift);
+
+      luma[k] = luma_of<Sample>(pixels, code);
+      made[i + k] = filtered_luma(pixels, code, luma[k], value[i + k], added + k);
+    }
     twos[i / 2] = Two{luma[0] + luma[1], added[0] + added[1]};
   }
   eight.set(made, pixels.max_code, pixels.shift);
   return eight;
 }
 
-/* PixelQuad pairs of interleaved chroma, which follow alike. */
+/* Four pairs of interleaved chroma, which follow alike. */
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Eight<Sample> eight,
                                                         int rows, const Two twos[2][kCellX / 2])
@@ -186,14 +207,14 @@ __device__ __forceinline__ uint32_t filtered_word(const Pixels &pixels, const Ou
 }
 
 /* Two rows of a cell, the first even. */
-template <typename Sample, Colour Kind>
+template <typename Sample, Colour Kind, bool Inner>
 __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output &output, int x,
                                              int y, const Source<Sample, Kind> &source,
                                              const float delta[2][kCellX])
 {
-  const Channel &channel = pixels.channel[0];
-  const int rows = min(2, pixels.height - y);
-  uint8_t *const to = channel.to + (ptrdiff_t)y * channel.to_stride;
+  const int rows = Inner ? 2 : min(2, pixels.height - y);
+  uint8_t *const to = output.rows.to;
+  const unsigned stride = output.rows.to_stride;
 
   if constexpr (Kind == Colour::RGB) {
     /* The high bytes of halves of kMostGain times 1024 and more; in a register, since what is
@@ -203,8 +224,7 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
     for (int row = 0; row < 2; row++) {
       if (row >= rows)
         continue;
-      uint4 *const words =
-          reinterpret_cast<uint4 *>(to + row * channel.to_stride - output.packing.byte[0] + 4 * x);
+      uint4 *const words = &in_row<uint4>(to, stride, y + row, x / 4);
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         const uint4 four = source.words[row][half];
@@ -224,14 +244,12 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       const Eight<Sample> made =
           filtered_eight<Sample>(pixels, output.linear, source.luma[row], delta[row], twos[row]);
       if (row < rows)
-        reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
+        in_row<Eight<Sample>>(to, stride, y + row, x / 8) = made;
     }
     if constexpr (Kind == Colour::CHROMA) {
-      const Channel &pairs = pairs_of(pixels);
       const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, twos);
       if (rows > 0)
-        reinterpret_cast<Eight<Sample> *>(pairs.to + (ptrdiff_t)(y / 2) * pairs.to_stride)[x / 8] =
-            made;
+        in_row<Eight<Sample>>(output.pairs.to, output.pairs.to_stride, y / 2, x / 8) = made;
     }
   }
 }

@@ -287,13 +287,19 @@ struct HalfOneHotColumns {
  * their Gaussian. The strip's first is in `column`; what is beyond the border is the level's last:
  * a product spreads it, times zero, and what is no number would stay one. */
 struct OwnRows {
-  const uint32_t *words[2];
-  const float *gauss[2];
+  const uint32_t *words; /* the lane's of pixel 0 */
+  const float *gauss;
+  uint32_t first[2]; /* pixel of the rows; of 65536x65536's level 1 there are 2^30 */
   int column, width;
 
-  __device__ __forceinline__ int at(int j) const
+  __device__ __forceinline__ uint32_t at(int row, int j) const
   {
-    return min(column + 4 * j, width - 1);
+    return first[row] + (uint32_t)min(column + 4 * j, width - 1);
+  }
+
+  __device__ __forceinline__ uint32_t word(int row, int j, int group) const
+  {
+    return (words + (size_t)at(row, j) * (4 * kGroups))[4 * group];
   }
 };
 
@@ -313,14 +319,11 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
     uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
     coarse_of(j, coarse);
-    rotate(rotation, turn, own.gauss[0][own.at(j)], own.gauss[1][own.at(j)]);
+    rotate(rotation, turn, own.gauss[own.at(0, j)], own.gauss[own.at(1, j)]);
 #pragma unroll
-    for (int c = 0; c < kGroups; c++) {
-      const int word = (own.at(j) * kGroups + c) * 4;
-
+    for (int c = 0; c < kGroups; c++)
       mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
-              own.words[0][word], own.words[1][word]);
-    }
+              own.word(0, j, c), own.word(1, j, c));
     add_rotated(sum, components, rotation, one_hot(lane, j));
   }
 }

@@ -65,14 +65,12 @@ __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, fl
 
 /* --- what the filter adds, eased off, and colours that follow (plan/llf_plan.h) --- */
 
-/* value * room / (room^4 + (value * unit)^4)^(1/4) */
+/* value / (1 + (value * unit / room)^4)^(1/4) */
 __device__ __forceinline__ float shoulder(float value, float unit, float room)
 {
-  const float limited = value * unit, squared = limited * limited, room_squared = room * room;
-  /* No number is so small that it counts beside a code. */
-  const float root = rsqrt_approx(fmaf(room_squared, room_squared, fmaf(squared, squared, 1e-30f)));
+  const float part = value * unit * reciprocal_approx(room), squared = part * part;
 
-  return value * room * sqrt_approx(root);
+  return value * sqrt_approx(rsqrt_approx(fmaf(squared, squared, 1.0f)));
 }
 
 __device__ __forceinline__ float eased(const Pixels &pixels, float luma, float added)
@@ -82,24 +80,12 @@ __device__ __forceinline__ float eased(const Pixels &pixels, float luma, float a
   return shoulder(added, 1.0f, fmaf(pixels.most_of_room, fabsf(end - luma), pixels.free_room));
 }
 
-/* What colours follow is in the dark less than luma's gain, where that is a rise. */
-__device__ __forceinline__ float eased_follow(float luma, float follow)
+/* Of `follow` that rises, in the dark less than luma's gain; what falls has none. */
+__device__ __forceinline__ float eased_rise(float luma, float follow)
 {
   const float t = __saturatef(luma * (float)(1.0 / CF_LLF_EASED_BELOW));
 
-  return fminf(follow, t * t * fmaf(-2.0f, t, 3.0f) * follow);
-}
-
-/* What a pair of chroma samples, so far from the centre, follows of `follow`. `most` follows. */
-__device__ __forceinline__ float eased_chroma(const Pixels &pixels, float follow, float most,
-                                              float blue, float red)
-{
-  const float farther = fmaxf(fabsf(blue), fabsf(red)), unit = pixels.chroma_unit;
-  const float left = fmaxf(fmaf(-unit, farther, 0.5f), 0.0f);
-
-  /* Without a branch: so time does not depend on the picture. */
-  return fminf(follow, 0.0f) + shoulder(fmaxf(follow, 0.0f), unit * fminf(farther, most),
-                                        fmaf(pixels.most_of_room, left, pixels.free_room));
+  return t * t * fmaf(-2.0f, t, 3.0f) * fmaxf(follow, 0.0f);
 }
 
 /* --- codes as they are read and made --- */
@@ -134,8 +120,10 @@ __device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t by
 }
 
 /* How much larger codes are than they should be, so that they are read and rounded in few
- * instructions: bytes are the low bits of halves, and numbers of 16 bits are cut off. */
-template <typename Sample> constexpr float kOffset = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
+ * instructions: bytes are the second byte of a float, or in RGB the low bits of a half, and numbers
+ * of 16 bits are cut off. */
+template <typename Sample> constexpr float kOffset = sizeof(Sample) == 1 ? 32768.0f : 0.5f;
+constexpr float kOffsetOfRgb = 1024.0f;
 
 template <typename Sample>
 __device__ __forceinline__ uint32_t limited_code(float made, float max_code)
@@ -169,7 +157,7 @@ inline Colours colours_of(const Pixels &pixels, float linear)
     colours.luma[c] = pixels.weight[c] * pixels.scale;
   colours.linear_part = linear / kMostGain;
   colours.linear_offset = -linear * epsilon;
-  colours.old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
+  colours.old_offset = kMostGain * (epsilon - kOffsetOfRgb);
   colours.part_of_room = pixels.most_of_room / kMostGain;
   colours.part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
   colours.free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
@@ -180,15 +168,18 @@ inline Colours colours_of(const Pixels &pixels, float linear)
   return colours;
 }
 
-/* Luma. Chroma follows `luma` and what the filter has added to it, at full strength. */
 template <typename Sample>
-__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
-                                               float delta, float *luma, float *added)
+__device__ __forceinline__ float luma_of(const Pixels &pixels, float code)
 {
-  const float bias = fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias);
+  return __saturatef(
+      fmaf(pixels.weight[0], code, fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias)));
+}
 
-  *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
-  *added = eased(pixels, *luma, fmaf(linear, *luma, delta));
+/* The code of `luma`, to which `value` is added. Chroma follows `added`, at full strength. */
+__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float code, float luma,
+                                               float value, float *added)
+{
+  *added = eased(pixels, luma, value);
   return fmaf(pixels.strength * pixels.scale, *added, code);
 }
 
@@ -199,10 +190,10 @@ __device__ __forceinline__ float part_of_gain(float base, float least, float cha
   return __saturatef(fmaf(change, reciprocal_approx(fmaxf(base, least)), 1.0f / kMostGain));
 }
 
-/* How chroma follows: to codes up to `most` from the centre `gain` times them is added, which is
- * less than 0 where they come nearer. */
+/* How chroma follows: to codes up to `most` from the centre `falls` times them is added, which is
+ * less than 0 where they come nearer, and `rises` times them, which ends eases off. */
 struct Follow {
-  float gain, most;
+  float falls, rises, most;
 };
 
 /* Two pixels side by side, added up: luma, and what the filter adds to it. */
@@ -220,29 +211,34 @@ __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above,
   const float change = fmaf(above, first.added, below * second.added);
   const float part = part_of_gain(change > 0.0f ? lumas : lumas - kMostGain * kGainEpsilon,
                                   kMostGain * kGainEpsilon, change);
+  const float follow = fmaf(kMostGain, part, -1.0f);
 
-  return Follow{
-      eased_follow(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), fmaf(kMostGain, part, -1.0f)),
-      pixels.most_chroma / kMostGain * lumas};
+  return Follow{fminf(follow, 0.0f),
+                eased_rise(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), follow),
+                pixels.most_chroma / kMostGain * lumas};
 }
 
-/* Two chroma samples of the same place. */
+/* Two chroma samples of the same place. Without a branch: so time does not depend on the picture.
+ */
 template <typename Sample>
 __device__ __forceinline__ void filtered_chroma(const Pixels &pixels, const Follow &follow,
                                                 float first, float second, float made[2])
 {
-  const float centre = pixels.chroma_centre + kOffset<Sample>;
+  const float centre = pixels.chroma_centre + kOffset<Sample>, unit = pixels.chroma_unit;
   const float from_first = first - centre, from_second = second - centre;
-  const float gain =
-      pixels.strength * eased_chroma(pixels, follow.gain, follow.most, from_first, from_second);
+  const float farther = fmaxf(fabsf(from_first), fabsf(from_second));
+  const float left = fmaxf(fmaf(-unit, farther, 0.5f), 0.0f);
+  const float rise = shoulder(follow.rises, unit * fminf(farther, follow.most),
+                              fmaf(pixels.most_of_room, left, pixels.free_room));
+  const float gain = pixels.strength * (follow.falls + rise);
 
   made[0] = fmaf(gain, fminf(fmaxf(from_first, -follow.most), follow.most), first);
   made[1] = fmaf(gain, fminf(fmaxf(from_second, -follow.most), follow.most), second);
 }
 
-/* Red, green and blue, of kMostGain times their codes and kOffset; what is made are codes. Luma of
- * these is never beyond 0..1. Here luma and ceiling are kMostGain times what plan/llf_plan.h has
- * with CF_LLF_GAIN_EPSILON added. */
+/* Red, green and blue, of kMostGain times their codes and kOffsetOfRgb; what is made are codes.
+ * Luma of these is never beyond 0..1. Here luma and ceiling are kMostGain times what
+ * plan/llf_plan.h has with CF_LLF_GAIN_EPSILON added. */
 __device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Colours &colours,
                                                  const float code[3], float delta, float made[3])
 {
@@ -262,7 +258,7 @@ __device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Col
   const float ease = rises ? t * t * fmaf(-2.0f, t, 3.0f) : 1.0f;
   const float part = part_of_gain(base, colours.epsilon, change);
   const float follow = ease * fmaf(pixels.strength, part, colours.minus_strength);
-  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffset<uint8_t>));
+  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffsetOfRgb));
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
@@ -291,11 +287,16 @@ __device__ __forceinline__ void store_colour(const Pixels &pixels, int c, int x,
 }
 
 template <typename Sample>
-__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+__device__ __forceinline__ float load_code(const Pixels &pixels, int c, int x, int y)
 {
   return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                  pixels.step[c], x, y, pixels.shift) +
-         kOffset<Sample>;
+                                  pixels.step[c], x, y, pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+{
+  return load_code<Sample>(pixels, c, x, y) + kOffset<Sample>;
 }
 
 template <typename Sample>
@@ -379,16 +380,18 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &
 
 #pragma unroll
       for (int c = 0; c < 3; c++)
-        code[c] = kMostGain * load_sample<Sample>(pixels, c, to_x, to_y);
+        code[c] = kMostGain * (load_code<Sample>(pixels, c, to_x, to_y) + kOffsetOfRgb);
       filtered_colours(pixels, colours, code, delta[k], made);
 #pragma unroll
       for (int c = 0; c < 3; c++)
         store_colour(pixels, c, to_x, to_y, made[c]);
     } else {
-      store_made<Sample>(pixels, 0, to_x, to_y,
-                         filtered_luma<Sample>(pixels, linear,
-                                               load_sample<Sample>(pixels, 0, to_x, to_y), delta[k],
-                                               luma + k, added + k));
+      const float code = load_sample<Sample>(pixels, 0, to_x, to_y);
+
+      luma[k] = luma_of<Sample>(pixels, code);
+      store_made<Sample>(
+          pixels, 0, to_x, to_y,
+          filtered_luma(pixels, code, luma[k], fmaf(linear, luma[k], delta[k]), added + k));
     }
     copy_extra<Sample>(pixels, to_x, to_y);
   }

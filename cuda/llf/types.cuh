@@ -92,6 +92,14 @@ inline CellWeights cell_weights(int width, int height)
   return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
+/* What CTAs of a frame's grids on tensor cores tell those of later ones (grid_flags.cuh), a cache
+ * line each. The first kernel resets it. */
+struct Progress {
+  alignas(128) unsigned coarse_inputs_ready; /* not 0 once all levels' components are made that
+                                                others than the coarse levels' kernel make */
+  alignas(128) unsigned moments_made;        /* CTAs that have made moments beside other kernels */
+};
+
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
@@ -101,10 +109,8 @@ struct Pyramid {
   float2 *moments[CF_LLF_WEIGHTED_LEVELS]; /* of their blocks */
   bool picture_measured;                   /* level 0's are made with levels 1 and 2 */
   float last_share;                        /* CfLlfPyramid */
-  __half *cells[2];       /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
-  unsigned *moments_made; /* on tensor cores, CTAs that have made moments beside other kernels */
-  unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
-                             that others than the coarse levels' kernel make */
+  __half *cells[2];   /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  Progress *progress; /* on tensor cores */
 };
 
 /* The sine series in single precision. */

@@ -8,6 +8,8 @@
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
 
+#include <algorithm>
+
 namespace cf::llf
 {
 namespace
@@ -111,20 +113,22 @@ __device__ __forceinline__ float2 moments_of_block(const WeightedLevel &level, i
   return sums.means();
 }
 
-/* A thread makes those of a block; `made`, if it is not NULL, counts CTAs that have. */
+/* A thread makes those of every so many blocks; `made`, if it is not NULL, counts CTAs that have.
+ */
 __global__ void __launch_bounds__(kThreads)
     moments_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
                    unsigned *made, bool beside)
 {
-  const int item = blockIdx.x * kThreads + threadIdx.x;
-  const WeightedLevel &level = level_of(job, item);
-  const int i = item - level.first, x = i % level.weights.across, y = i / level.weights.across;
-
   begin(beside);
-  if (item < job.items)
+  for (int item = blockIdx.x * kThreads + threadIdx.x; item < job.items;
+       item += gridDim.x * kThreads) {
+    const WeightedLevel &level = level_of(job, item);
+    const int i = item - level.first, x = i % level.weights.across, y = i / level.weights.across;
+
     level.moments[i] = level.gauss && level.width % kBlock == 0
                            ? moments_of_block(level, x, y)
                            : moments_of_block(pixels, level, x, y);
+  }
   count_cta_done(made);
   end(beside);
 }
@@ -302,20 +306,26 @@ Job moments_to_make(const Pyramid &pyramid)
   return job;
 }
 
+/* Few that stay, since there is little room beside other kernels. */
+int moments_ctas(const Gpu &gpu, const Job &job)
+{
+  return std::min(blocks(job.items, kThreads), 2 * gpu.multiprocessors);
+}
+
 } // namespace
 
 bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bool beside)
 {
   const Job job = moments_to_make(pyramid);
 
-  return job.items == 0 ||
-         launch(queue, "llf moments", moments_kernel, dim3(blocks(job.items, kThreads)),
-                dim3(kThreads), 0, pixels, job, beside ? pyramid.moments_made : nullptr, beside);
+  return job.items == 0 || launch(queue, "llf moments", moments_kernel,
+                                  dim3(moments_ctas(queue->gpu, job)), dim3(kThreads), 0, pixels,
+                                  job, beside ? &pyramid.progress->moments_made : nullptr, beside);
 }
 
 bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside)
 {
-  const unsigned moments_ctas = blocks(moments_to_make(pyramid).items, kThreads);
+  const unsigned ctas = (unsigned)moments_ctas(queue->gpu, moments_to_make(pyramid));
   Job job = {};
 
   job.slope = (float)weighting.slope;
@@ -324,7 +334,8 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
     job.add(pyramid, l, (float)weighting.share[l],
             blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
   return launch(queue, "llf weights", weights_kernel, dim3(blocks(job.items, kThreads / 32)),
-                dim3(kThreads), 0, job, pyramid.moments_made, moments_ctas, beside);
+                dim3(kThreads), 0, job, beside ? &pyramid.progress->moments_made : nullptr, ctas,
+                beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
