@@ -308,7 +308,7 @@ struct ExactChange {
 
 template <typename Change>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    output_kernel(Pixels pixels, Colours colours, Change change)
+    output_kernel(Pixels pixels, RgbFactors factors, Change change)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], luma[4], added[4];
@@ -321,14 +321,14 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
   change.of_quad(x, y, luma, added);
-  store_quad(pixels, colours, 2 * x, 2 * y, added);
+  store_quad(pixels, factors, 2 * x, 2 * y, added);
 }
 
 template <typename Change>
 bool launch_output(Queue *queue, const Pixels &pixels, const Change &change)
 {
   return launch(queue, "llf finish", output_kernel<Change>, quad_grid(pixels.width, pixels.height),
-                dim3(kCtaX, kCtaY), 0, pixels, colours_of(pixels, 0.0f), change);
+                dim3(kCtaX, kCtaY), 0, pixels, rgb_factors_of(pixels, 0.0f), change);
 }
 
 } // namespace
