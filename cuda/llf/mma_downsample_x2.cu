@@ -188,15 +188,18 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
   output.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Computes levels `first` and `second` from `fine`; blockDim.y tiles of `second` per CTA. */
-__global__ void __launch_bounds__(kMostTiles *kThreads, 1)
+/* Computes levels `first` and `second` from `fine`. A CTA has `Tiles` tiles of `second`, side by
+ * side.
+ */
+template <int Tiles>
+__global__ void __launch_bounds__(Tiles *kThreads, 1)
     downsample_x2_kernel(const __grid_constant__ Level fine,
                          const __grid_constant__ DownsampleOutput first,
                          const __grid_constant__ DownsampleOutput second)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   uint8_t *const memory = shared + threadIdx.y * kBytes;
-  const int x = (blockIdx.x * blockDim.y + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
+  const int x = (blockIdx.x * Tiles + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
   const int warp = threadIdx.x / 32;
   const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGaussOffset);
   const Middle middle = {memory + kMiddleOffset,
@@ -240,11 +243,15 @@ bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top
   const DownsampleOutput first = output_of_level(pyramid, fine + 1, top_gain);
   const DownsampleOutput second = output_of_level(pyramid, fine + 2, top_gain);
   const dim3 tiles(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY));
-  const int per_cta = tiles_per_cta(queue->gpu, tiles);
 
-  return launch(queue, "llf reduce twice", downsample_x2_kernel,
-                dim3(blocks(tiles.x, per_cta), tiles.y), dim3(kThreads, per_cta), per_cta * kBytes,
-                pyramid.level[fine], first, second);
+  auto launch_kernel = [&](auto kernel, int per_cta) {
+    return launch(queue, "llf reduce twice", kernel, dim3(blocks(tiles.x, per_cta), tiles.y),
+                  dim3(kThreads, per_cta), per_cta * kBytes, pyramid.level[fine], first, second);
+  };
+
+  return tiles_per_cta(queue->gpu, tiles) == kMostTiles
+             ? launch_kernel(downsample_x2_kernel<kMostTiles>, kMostTiles)
+             : launch_kernel(downsample_x2_kernel<1>, 1);
 }
 
 } // namespace cf::llf
