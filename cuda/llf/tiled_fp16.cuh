@@ -24,7 +24,7 @@ __host__ __device__ constexpr int place_in_cell(int x, int y)
   return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
 }
 
-/* The first of the two words, of the whole plane, that a lane stores of the 32 x 4 strip at (x, y);
+/* The index of the first of the two words that a lane stores of the 32 x 4 strip at (x, y);
  * `across` is the number of cells in a row of cells. */
 __device__ __forceinline__ uint32_t first_word_in_cells(int across, int x, int y, int lane)
 {
