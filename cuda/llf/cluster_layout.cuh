@@ -52,7 +52,7 @@ struct CoarseLevels {
   int rows_per_pass;           /* the rows of a distributed level that a CTA computes at a time */
   bool releases_fine;          /* as in mma_downsample.cu */
   float top_gain;              /* the coarsest collapsed image is top_gain times its Gaussian */
-  Settling last;               /* of the second coarsest level */
+  GaussianMix last;            /* of the second coarsest level */
   const uint4 *groups;         /* components, Gaussian and result of level 0, in global memory */
   const float *gauss;
   float *collapsed;

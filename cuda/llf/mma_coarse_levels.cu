@@ -79,7 +79,7 @@ __device__ __forceinline__ void compute_coefficients(const LocalLevel *held, int
 
       own.first[k] = (uint32_t)(fine.base + row * fine.width);
     }
-    expand_strip(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
+    strip_coefficients(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
 
       cf::ldmatrix_x4_trans(*reinterpret_cast<uint32_t(*)[4]>(words),
@@ -100,7 +100,7 @@ __device__ __forceinline__ void compute_coefficients(const LocalLevel *held, int
  * coefficients in `images`. The result goes to `to`, which is where row 0 would be. */
 __device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLevel &coarse,
                                          const float *images, const float *gauss,
-                                         const Settling &settling, float *to)
+                                         const GaussianMix &mix, float *to)
 {
   const float *const from = images + coarse.base;
   const float reciprocal = 1.0f / (float)fine.width;
@@ -122,9 +122,8 @@ __device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLeve
     float collapsed = images[fine.base + y * fine.width + x] +
                       (y & 1 ? expanded_odd(across[1], across[2])
                              : expanded_even(across[0], across[1], across[2]));
-    if (settling.share < 1.0f)
-      collapsed =
-          fmaf(settling.share, collapsed, settling.gauss * gauss[fine.base + y * fine.width + x]);
+    if (mix.share < 1.0f)
+      collapsed = fmaf(mix.share, collapsed, mix.gauss * gauss[fine.base + y * fine.width + x]);
     to[y * fine.width + x] = collapsed;
   }
 }
@@ -137,7 +136,7 @@ __device__ __forceinline__ void collapse_levels(const CoarseLevels &levels, cons
   for (int level = last - 1; level >= first; level--) {
     __syncthreads();
     collapse(held[level], held[level + 1], images, gauss,
-             level == levels.count - 2 ? levels.last : Settling{1.0f, 0.0f},
+             level == levels.count - 2 ? levels.last : GaussianMix{1.0f, 0.0f},
              level > 0 ? images + held[level].base : levels.collapsed);
   }
 }
@@ -440,7 +439,7 @@ bool mma_coarse_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyram
 
   find_layout(queue->gpu, pyramid, plan.coarse_first_level, plan.cluster_ctas, &levels);
   levels.top_gain = -series.linear;
-  levels.last = Settling{pyramid.last_share, (pyramid.last_share - 1.0f) * series.linear};
+  levels.last = GaussianMix{pyramid.last_share, (pyramid.last_share - 1.0f) * series.linear};
   return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, levels.ctas,
                         kCoarseThreads, shared_bytes_of(levels), levels, series);
 }

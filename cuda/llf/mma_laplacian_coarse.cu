@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(T::kThreads, 4)
 #pragma unroll
     for (int k = 0; k < 2; k++)
       rows.first[k] = (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width);
-    expand_strip(sum, expansion, turn, lane, rows,
-                 [&](int j, uint32_t *words) { columns.load(words, j); });
+    strip_coefficients(sum, expansion, turn, lane, rows,
+                       [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);

@@ -189,11 +189,11 @@ struct Step {
 };
 
 /* The tiles of a picture, in all and across; the step from a team's tile to its next one; and the
- * cells across of the coefficients (tiled_fp16.cuh). */
+ * patches across of the coefficients (tiled_fp16.cuh). */
 struct Tiling {
   int tiles, across;
   Step step;
-  int cells_across_0, cells_across_1;
+  int patches_across_0, patches_across_1;
 };
 
 /* The kernel's argument, besides the picture's format. */
@@ -326,7 +326,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
   __device__ __forceinline__ void compute_level_0(int x, int y, int current, int index_bytes)
   {
     const uint32_t first_word =
-        first_word_in_cells(frame.tiling.cells_across_0, x + strip_x, y + strip_y, lane);
+        first_word_in_patches(frame.tiling.patches_across_0, x + strip_x, y + strip_y, lane);
 
 #pragma unroll
     for (int k = 0; k < kStrips; k++) {
@@ -339,11 +339,11 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
           sum, columns_0.shifted(current * M::kLevel1Bytes + k * kStripRows / 2 * T::kPitch), table,
           indices_from + index_bytes + k * kWarps * kStripBytes<Kind>,
           low_from + index_bytes + k * kWarps * kStripBytes<Kind>, expansion, ones, derivative);
-      if (from_x + kCellX * (lane % 4) < pixels.width)
-        store_cell(frame.coefficients_0,
-                   first_word +
-                       k * kStripRows / kCellY * frame.tiling.cells_across_0 * (kCellHalves / 2),
-                   sum);
+      if (from_x + kPatchX * (lane % 4) < pixels.width)
+        store_patch(frame.coefficients_0,
+                    first_word + k * kStripRows / kPatchY * frame.tiling.patches_across_0 *
+                                     (kPatchHalves / 2),
+                    sum);
     }
   }
 
@@ -359,9 +359,9 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
                          own_pixels.shifted(current * M::kLevel1Bytes),
                          gauss_from + current * (M::kGaussBytes / 4), turn, expansion,
                          HalfOneHotColumns{ones, half == 1});
-    if (lane % 4 / 2 == half && from_x + kCellX * (lane % 4) < frame.level_1.width)
-      store_cell(frame.coefficients_1,
-                 first_word_in_cells(frame.tiling.cells_across_1, from_x, from_y, lane), sum);
+    if (lane % 4 / 2 == half && from_x + kPatchX * (lane % 4) < frame.level_1.width)
+      store_patch(frame.coefficients_1,
+                  first_word_in_patches(frame.tiling.patches_across_1, from_x, from_y, lane), sum);
   }
 
   /* Computes the tile that load() has started to load, and starts to load the next one meanwhile.

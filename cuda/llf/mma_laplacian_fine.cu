@@ -46,11 +46,12 @@ bool launch_kernel(Queue *queue, const FramePlan &plan, const Pixels &pixels, co
   const int grid = std::min(tiles, queue->gpu.multiprocessors - plan.reserved_sms);
   const LaplacianFrame frame = {pyramid.level[1],
                                 pyramid.level[2],
-                                pyramid.cells[0],
-                                pyramid.cells[1],
+                                pyramid.tiled[0],
+                                pyramid.tiled[1],
                                 words_of(pixels),
                                 {tiles, across, Step(teams * grid, across),
-                                 cells_across(pixels.width), cells_across(pyramid.level[1].width)}};
+                                 patches_across(pixels.width),
+                                 patches_across(pyramid.level[1].width)}};
 
   return launch(queue, "llf terms", laplacian_fine_kernel<Kind, Copies>, dim3(grid),
                 dim3(teams * kThreads), M::bytes(teams), pixels, series, frame, plan.beside_coarse);

@@ -16,9 +16,9 @@ namespace
 
 /* A thread computes two rows of eight pixels. Tiles are small, so that small pictures have enough
  * CTAs. */
-constexpr int kCellsX = 8, kPairsY = 16, kThreads = kCellsX * kPairsY;
+constexpr int kPatchesX = 8, kPairsY = 16, kThreads = kPatchesX * kPairsY;
 constexpr int kCtasPerSm = 8;
-constexpr int kTileX = kCellsX * kCellX, kTileY = 2 * kPairsY;
+constexpr int kTileX = kPatchesX * kPatchX, kTileY = 2 * kPairsY;
 
 /* The regions of the coarser levels that a tile needs: those of its own pixels, with a halo of
  * whole quads. In shared memory the tile's first column of level 1 is column kFirstColumn1, so that
@@ -41,7 +41,7 @@ static_assert(kOutputLevel == 4, "the kernel names the levels");
 /* The kernel's argument, besides the picture. */
 struct OutputFrame {
   const __half *tiled[2]; /* coefficients of levels 0 and 1: tiled_fp16.cuh */
-  int cells_across[2];
+  int patches_across[2];
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
   const float *plane[kOutputLevel + 1]; /* coefficients from level 2 on; of `last`: collapsed */
   int last;
@@ -51,15 +51,14 @@ struct OutputFrame {
   Output output;
 };
 
-/* The row of a cell that has pixel (x, y), 16 bytes. */
-__device__ __forceinline__ const uint4 *row_of_cell(const OutputFrame &frame, int level, int x,
-                                                    int y)
+/* The row of a patch that has pixel (x, y), 16 bytes. */
+__device__ __forceinline__ const uint4 *patch_row(const OutputFrame &frame, int level, int x, int y)
 {
-  const uint32_t cell =
-      (uint32_t)y / kCellY * (uint32_t)frame.cells_across[level] + (uint32_t)x / kCellX;
+  const uint32_t patch =
+      (uint32_t)y / kPatchY * (uint32_t)frame.patches_across[level] + (uint32_t)x / kPatchX;
 
   return reinterpret_cast<const uint4 *>(frame.tiled[level]) +
-         (cell * (kCellHalves / 8) + (uint32_t)y % kCellY);
+         (patch * (kPatchHalves / 8) + (uint32_t)y % kPatchY);
 }
 
 /* ---- Regions of the coarser levels ---- */
@@ -69,39 +68,39 @@ __device__ __forceinline__ const uint4 *row_of_cell(const OutputFrame &frame, in
  */
 
 /* Level 1's coefficients: those of the tile's pixels and of their direct neighbours. Each thread
- * loads one row of a cell. */
-template <bool Inside> struct CellRow {
-  static constexpr int kAcross = kTileX / 2 / kCellX + 2, kDown = kTileY / 2 + 2;
+ * loads one row of a patch. */
+template <bool Inside> struct PatchRow {
+  static constexpr int kAcross = kTileX / 2 / kPatchX + 2, kDown = kTileY / 2 + 2;
   static_assert(kAcross * kDown <= kThreads, "each thread loads one row");
 
   uint4 words;
-  int row, cell;
-  bool active; /* this thread has a row */
+  int row, patch; /* in the tile; -1: the neighbours above, or to the left */
+  bool active;    /* this thread has a row */
 
-  __device__ __forceinline__ explicit CellRow(const OutputFrame &frame)
-      : row((int)threadIdx.x / kAcross - 1), cell((int)threadIdx.x % kAcross - 1)
+  __device__ __forceinline__ explicit PatchRow(const OutputFrame &frame)
+      : row((int)threadIdx.x / kAcross - 1), patch((int)threadIdx.x % kAcross - 1)
   {
-    const int x = (int)blockIdx.x * (kTileX / 2) + kCellX * cell;
+    const int x = (int)blockIdx.x * (kTileX / 2) + kPatchX * patch;
     const int y = (int)blockIdx.y * (kTileY / 2) + row;
 
     active = (int)threadIdx.x < kAcross * kDown &&
              (Inside ||
               ((unsigned)x < (unsigned)frame.width[1] && (unsigned)y < (unsigned)frame.height[1]));
     if (active)
-      words = *row_of_cell(frame, 1, x, y);
+      words = *patch_row(frame, 1, x, y);
   }
 
   __device__ __forceinline__ void store(float *memory) const
   {
     const float2 first = unpack(words.x), second = unpack(words.y), third = unpack(words.z),
                  fourth = unpack(words.w);
-    float *const to = memory + (row + kHalo) * kPitch1 + kCellX * cell + kFirstColumn1;
+    float *const to = memory + (row + kHalo) * kPitch1 + kPatchX * patch + kFirstColumn1;
 
     if (!active)
       return;
-    if (cell < 0) {
-      to[kCellX - 1] = fourth.y;
-    } else if (cell == kAcross - 2) {
+    if (patch < 0) {
+      to[kPatchX - 1] = fourth.y;
+    } else if (patch == kAcross - 2) {
       to[0] = first.x;
     } else {
       reinterpret_cast<float4 *>(to)[0] = make_float4(first.x, second.x, third.x, fourth.x);
@@ -291,7 +290,7 @@ __device__ __forceinline__ uint2 weights_of_rows(const OutputFrame &frame, int x
              : make_uint2(kHalfOnes, kHalfOnes);
 }
 
-/* Multiplies two rows of a cell by their weights. A word has pixels x and x + 4. */
+/* Multiplies two rows of a patch by their weights. A word has pixels x and x + 4. */
 __device__ __forceinline__ void apply_weights(const uint2 &weights, uint4 rows[2])
 {
   const uint32_t even = __byte_perm(weights.x, weights.y, 0x5410);
@@ -318,21 +317,21 @@ template <typename Sample, Colour Kind, bool Plain>
 __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFrame &frame,
                                             bool inner, TileMemory &memory)
 {
-  const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
-  const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
+  const int column = threadIdx.x % kPatchesX, row = threadIdx.x / kPatchesX;
+  const int x = blockIdx.x * kTileX + kPatchX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = Plain || (x < pixels.width && y < pixels.height);
   const bool direct = Plain || (inside && is_direct<Kind>(pixels, frame.output, x));
   Source<Sample, Kind> source;
   uint4 coefficients[2];
   uint2 row_weights;
-  float delta[2][kCellX], around[3][kCellX / 2 + 2];
+  float delta[2][kPatchX], around[3][kPatchX / 2 + 2];
 
   /* The picture is read before the wait: no kernel of the frame writes it. */
   if (direct)
     load_source<Sample, Kind, Plain>(pixels, frame.output, x, y, &source);
   pdl_trigger_then_wait();
   if (inside) {
-    const uint4 *const from = row_of_cell(frame, 0, x, y);
+    const uint4 *const from = patch_row(frame, 0, x, y);
 
     coefficients[0] = from[0];
     coefficients[1] = from[1];
@@ -341,7 +340,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
   const Quads<1, Plain> quads_1(frame);
   const Quads<2, Plain> quads_2(frame);
   const Quads<3, Plain> quads_3(frame);
-  const CellRow<Plain> cell_row(frame);
+  const PatchRow<Plain> row_1(frame);
   Region<1, Plain> level_1(frame);
   Region<2, Plain> level_2(frame);
   Region<3, Plain> level_3(frame);
@@ -352,7 +351,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
     level_3.load(frame.plane[3]);
   if (frame.last >= 4)
     level_4.load(frame.plane[4]);
-  cell_row.store(memory.level_1);
+  row_1.store(memory.level_1);
   level_2.store(memory.level_2);
   level_3.store(memory.level_3);
   level_4.store(memory.level_4);
@@ -370,8 +369,8 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
 #pragma unroll
   for (int j = 0; j < 2; j++) {
 #pragma unroll
-    for (int i = 0; i < kCellX; i++) {
-      const int at = place_in_cell(i, j);
+    for (int i = 0; i < kPatchX; i++) {
+      const int at = place_in_patch(i, j);
       const float2 pair = unpack(word(coefficients[at / 8], at % 8 / 2));
       delta[j][i] = at & 1 ? pair.y : pair.x;
     }
@@ -379,7 +378,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
 #pragma unroll
   for (int j = 0; j < 3; j++) {
     const float *const from =
-        memory.level_1 + (row + kHalo - 1 + j) * kPitch1 + kFirstColumn1 + kCellX / 2 * column;
+        memory.level_1 + (row + kHalo - 1 + j) * kPitch1 + kFirstColumn1 + kPatchX / 2 * column;
     const float4 four = *reinterpret_cast<const float4 *>(from);
 
     around[j][0] = from[-1];
@@ -389,7 +388,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
     around[j][4] = four.w;
     around[j][5] = from[4];
   }
-  expand_quads<kCellX / 2>(around, [&](int j, int i, float factor, float value) {
+  expand_quads<kPatchX / 2>(around, [&](int j, int i, float factor, float value) {
     delta[j][i] = fmaf(factor, value, delta[j][i]);
   });
   if (direct)
@@ -499,8 +498,8 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
   OutputFrame frame = {};
 
   for (int i = 0; i < 2; i++) {
-    frame.tiled[i] = pyramid.cells[i];
-    frame.cells_across[i] = cells_across(pyramid.level[i].width);
+    frame.tiled[i] = pyramid.tiled[i];
+    frame.patches_across[i] = patches_across(pyramid.level[i].width);
   }
   frame.last = last;
   frame.weighted = pyramid.weighted;

@@ -113,7 +113,7 @@ template <typename Sample> struct Source<Sample, Colour::RGB> {
 template <Colour Kind>
 __device__ __forceinline__ bool is_direct(const Pixels &pixels, const Output &output, int x)
 {
-  return output.rows.from && x + kCellX <= pixels.width &&
+  return output.rows.from && x + kPatchX <= pixels.width &&
          (Kind != Colour::CHROMA || output.chroma.from);
 }
 
@@ -148,20 +148,20 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
 template <typename Sample>
 __device__ __forceinline__ Vector8<Sample>
 filtered_channel(const Pixels &pixels, float linear, Vector8<Sample> samples,
-                 const float delta[kCellX], PairSum sums[kCellX / 2])
+                 const float delta[kPatchX], PairSum sums[kPatchX / 2])
 {
-  float change[kCellX], filtered[kCellX];
+  float change[kPatchX], filtered[kPatchX];
 
 #pragma unroll
-  for (int i = 0; i < kCellX; i++)
+  for (int i = 0; i < kPatchX; i++)
     change[i] = delta[i];
   if (linear != 0.0f) {
 #pragma unroll
-    for (int i = 0; i < kCellX; i++)
+    for (int i = 0; i < kPatchX; i++)
       change[i] = fmaf(linear, luma_of<Sample>(pixels, samples.code(i, pixels.shift)), change[i]);
   }
 #pragma unroll
-  for (int i = 0; i < kCellX; i += 2) {
+  for (int i = 0; i < kPatchX; i += 2) {
     float luma[2], added[2];
 
 #pragma unroll
@@ -179,15 +179,15 @@ filtered_channel(const Pixels &pixels, float linear, Vector8<Sample> samples,
 
 /* Filters four pairs of interleaved chroma samples, from the sums of their two rows of luma. */
 template <typename Sample>
-__device__ __forceinline__ Vector8<Sample> filtered_chroma_vector(const Pixels &pixels,
-                                                                  Vector8<Sample> samples, int rows,
-                                                                  const PairSum sums[2][kCellX / 2])
+__device__ __forceinline__ Vector8<Sample>
+filtered_chroma_vector(const Pixels &pixels, Vector8<Sample> samples, int rows,
+                       const PairSum sums[2][kPatchX / 2])
 {
   const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
-  float filtered[kCellX];
+  float filtered[kPatchX];
 
 #pragma unroll
-  for (int i = 0; i < kCellX; i += 2) {
+  for (int i = 0; i < kPatchX; i += 2) {
     const Follow follow = follow_quad(pixels, above, below, sums[0][i / 2], sums[1][i / 2]);
 
     filtered_chroma<Sample>(pixels, follow, samples.code(i, pixels.shift),
@@ -221,7 +221,7 @@ __device__ __forceinline__ uint32_t filtered_pixel(const Pixels &pixels, const O
 template <typename Sample, Colour Kind, bool Inner>
 __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output &output, int x,
                                              int y, const Source<Sample, Kind> &source,
-                                             const float delta[2][kCellX])
+                                             const float delta[2][kPatchX])
 {
   const int rows = Inner ? 2 : min(2, pixels.height - y);
   uint8_t *const to = output.rows.to;
@@ -249,7 +249,7 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       }
     }
   } else {
-    PairSum sums[2][kCellX / 2];
+    PairSum sums[2][kPatchX / 2];
 
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -273,10 +273,10 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
 /* The same for other layouts, and at the right border. */
 template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
-                                            int y, const float delta[2][kCellX])
+                                            int y, const float delta[2][kPatchX])
 {
 #pragma unroll
-  for (int i = 0; i < kCellX; i += 2) {
+  for (int i = 0; i < kPatchX; i += 2) {
     const float quad[4] = {delta[0][i], delta[0][i + 1], delta[1][i], delta[1][i + 1]};
 
     if (x + i < pixels.width)

@@ -102,7 +102,7 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
       (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;
   for (int fine = first - 1; fine >= kOutputLevel; fine--) {
-    if (!expand(queue, series, Batch{true, true, nullptr}, pyramid, fine))
+    if (!collapse_level(queue, series, Batch{true, true, nullptr}, pyramid, fine))
       return false;
   }
   if (pyramid.weighted > 0 && series.linear != 0.0f &&

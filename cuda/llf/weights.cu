@@ -203,7 +203,7 @@ __device__ __forceinline__ float4 weights_of_row(const WeightWork &work, const W
 /* Computes weights, a strip per warp. With `beside` the moments' kernel may still run: each thread
  * waits until all its `ctas` CTAs are done. */
 __global__ void __launch_bounds__(kThreads)
-    weights_kernel(const __grid_constant__ WeightWork work, const unsigned *moments_made,
+    weights_kernel(const __grid_constant__ WeightWork work, const unsigned *moments_ctas_done,
                    unsigned ctas, bool beside)
 {
   const int strip = (blockIdx.x * kThreads + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kThreads)
 
   begin(beside);
   if (beside)
-    spin_acquire(moments_made, ctas);
+    spin_acquire(moments_ctas_done, ctas);
 #pragma unroll
   for (int k = 0; k < 2 * (kStripY + 4); k++)
     moments[k / 2][k % 2] =
@@ -265,8 +265,8 @@ struct Coefficients {
       return;
     }
     __half *const at = tiled +
-                       (size_t)(y / kCellY * cells_across(width) + x / kCellX) * kCellHalves +
-                       place_in_cell(x % kCellX, y % kCellY);
+                       (size_t)(y / kPatchY * patches_across(width) + x / kPatchX) * kPatchHalves +
+                       place_in_patch(x % kPatchX, y % kPatchY);
     *at = __float2half_rn(__half2float(*at) + value);
   }
 };
@@ -312,7 +312,7 @@ WeightWork moments_to_make(const Pyramid &pyramid)
 {
   WeightWork work = {};
 
-  for (int l = pyramid.picture_measured ? 1 : 0; l < pyramid.weighted; l++)
+  for (int l = pyramid.builds_moments ? 1 : 0; l < pyramid.weighted; l++)
     work.add(pyramid, l, 1.0f, pyramid.weights[l].across * pyramid.weights[l].down);
   return work;
 }
@@ -331,8 +331,8 @@ bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bo
 
   return work.items == 0 ||
          launch(queue, "llf moments", moments_kernel, dim3(moments_ctas(queue->gpu, work)),
-                dim3(kThreads), 0, pixels, work, beside ? &pyramid.progress->moments_made : nullptr,
-                beside);
+                dim3(kThreads), 0, pixels, work,
+                beside ? &pyramid.progress->moments_ctas_done : nullptr, beside);
 }
 
 bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside)
@@ -346,8 +346,8 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
     work.add(pyramid, l, (float)weighting.share[l],
              blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
   return launch(queue, "llf weights", weights_kernel, dim3(blocks(work.items, kThreads / 32)),
-                dim3(kThreads), 0, work, beside ? &pyramid.progress->moments_made : nullptr, ctas,
-                beside);
+                dim3(kThreads), 0, work, beside ? &pyramid.progress->moments_ctas_done : nullptr,
+                ctas, beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
@@ -357,7 +357,7 @@ bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
     const Level &own = pyramid.level[l], &coarse = pyramid.level[l + 1];
     const LinearLevel level = {own,
                                coarse,
-                               {l < 2 ? pyramid.cells[l] : nullptr, own.collapsed, own.width},
+                               {l < 2 ? pyramid.tiled[l] : nullptr, own.collapsed, own.width},
                                l == 0,
                                l == pyramid.weighted - 1};
 
