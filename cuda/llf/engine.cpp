@@ -270,7 +270,7 @@ size_t place_pyramid(const Image &image, int groups, bool mma, void *scratch, Py
 {
   const CfLlfPyramid &shape = image.shape;
   size_t bytes = 0;
-  auto take = [&](size_t size) {
+  auto allocate = [&](size_t size) {
     uint8_t *const memory = (uint8_t *)scratch + bytes;
     bytes += (size + 255) / 256 * 256;
     return memory;
@@ -282,7 +282,7 @@ size_t place_pyramid(const Image &image, int groups, bool mma, void *scratch, Py
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
   if (mma)
-    pyramid->progress = (Progress *)take(sizeof(Progress));
+    pyramid->progress = (Progress *)allocate(sizeof(Progress));
   /* At odd sizes the samples beyond the border are others than those of levels 1 and 2. */
   pyramid->builds_moments =
       mma && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;
@@ -293,20 +293,20 @@ size_t place_pyramid(const Image &image, int groups, bool mma, void *scratch, Py
     level->width = shape.width[i];
     level->height = shape.height[i];
     if (mma && i < 2)
-      pyramid->tiled[i] = (__half *)take(tiled_bytes(*level));
+      pyramid->tiled[i] = (__half *)allocate(tiled_bytes(*level));
     if (i < pyramid->weighted) {
       CellWeights *const weights = &pyramid->weights[i];
 
       *weights = cell_weights(level->width, level->height);
-      weights->plane = (__half *)take(weights->index(0, 2 * weights->down) * sizeof(__half));
+      weights->plane = (__half *)allocate(weights->index(0, 2 * weights->down) * sizeof(__half));
       pyramid->moments[i] =
-          (float2 *)take((size_t)weights->across * (size_t)weights->down * sizeof(float2));
+          (float2 *)allocate((size_t)weights->across * (size_t)weights->down * sizeof(float2));
     }
     if (i == 0)
       continue;
-    level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
-    level->gauss = (float *)take(size * sizeof(float));
-    level->collapsed = (float *)take(size * sizeof(float));
+    level->groups = (uint4 *)allocate(size * (size_t)groups * sizeof(uint4));
+    level->gauss = (float *)allocate(size * sizeof(float));
+    level->collapsed = (float *)allocate(size * sizeof(float));
   }
   return bytes;
 }
