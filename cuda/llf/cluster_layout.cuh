@@ -44,18 +44,19 @@ struct alignas(16) RowPlacement {
   ShortRows rows, collapsed, own;
 };
 
+/* The argument of the kernel. */
 struct CoarseLevels {
-  int levels, ctas;
-  int distributed;             /* levels before the one that rank 0 gathers */
-  int pixels, filtered_pixels; /* that a CTA has memory for */
-  int rows_per_pass;           /* of a distributed level, that a CTA makes at a time */
-  bool gate;                   /* the first kernel behind level 2, which terms need */
-  float top_gain;              /* of the last level's Gaussian, in its collapsed image */
-  Settling last;               /* of the level before it */
-  const uint4 *groups;
+  int count, ctas;
+  int distributed; /* levels finer than the one that rank 0 gathers; 0: one CTA has all */
+  int pixels, filtered_pixels; /* shared memory per CTA: for levels, for rows filtered across */
+  int rows_per_pass;           /* the rows of a distributed level that a CTA computes at a time */
+  bool releases_fine;          /* as in mma_downsample.cu */
+  float top_gain;              /* the coarsest collapsed image is top_gain times its Gaussian */
+  GaussianMix last;            /* of the second coarsest level */
+  const uint4 *groups;         /* components, Gaussian and result of level 0, in global memory */
   const float *gauss;
   float *collapsed;
-  unsigned *inputs_ready;
+  unsigned *inputs_ready; /* Progress.coarse_inputs_ready */
   CoarseLevel level[kMaxLevels];
   RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
 };
@@ -78,9 +79,9 @@ __host__ __device__ inline Rows clipped(int first, int end, int height)
 }
 
 /* The rows of a distributed level, or of the one that rank 0 gathers, that a CTA computes. */
-inline Rows own_rows(const CoarseLevels &job, int level, int cta)
+inline Rows own_rows(const CoarseLevels &levels, int level, int cta)
 {
-  const int height = job.level[level].height, worker_ctas = job.ctas - 1;
+  const int height = levels.level[level].height, worker_ctas = levels.ctas - 1;
 
   return cta == 0 ? Rows{0, 0} : Rows{(cta - 1) * height / worker_ctas, cta * height / worker_ctas};
 }
@@ -93,78 +94,78 @@ __host__ __device__ inline Rows reduced_rows(Rows rows, int height)
 
 /* The rows whose collapsed image a CTA needs: its own rows of level 0, and the rows of coarser
  * levels from which these are expanded. */
-inline Rows collapsed_rows(const CoarseLevels &job, int level, int cta)
+inline Rows collapsed_rows(const CoarseLevels &levels, int level, int cta)
 {
-  Rows rows = own_rows(job, 0, cta);
+  Rows rows = own_rows(levels, 0, cta);
 
   for (int i = 1; i <= level && !is_empty(rows); i++)
-    rows = clipped(rows.first / 2 - 1, (rows.end - 1) / 2 + 2, job.level[i].height);
+    rows = clipped(rows.first / 2 - 1, (rows.end - 1) / 2 + 2, levels.level[i].height);
   return rows;
 }
 
 /* The rows whose components a CTA needs: those above, and those that reduce to its own rows of the
  * next level. */
-inline Rows local_rows(const CoarseLevels &job, int level, int cta)
+inline Rows local_rows(const CoarseLevels &levels, int level, int cta)
 {
-  const int height = job.level[level].height;
+  const int height = levels.level[level].height;
 
   if (cta == 0)
-    return Rows{0, level == job.distributed ? height : 0};
-  const Rows rows = collapsed_rows(job, level, cta);
-  if (level == job.distributed)
+    return Rows{0, level == levels.distributed ? height : 0};
+  const Rows rows = collapsed_rows(levels, level, cta);
+  if (level == levels.distributed)
     return rows;
-  const Rows reduced = reduced_rows(own_rows(job, level + 1, cta), height);
+  const Rows reduced = reduced_rows(own_rows(levels, level + 1, cta), height);
   if (is_empty(rows) || is_empty(reduced))
     return is_empty(rows) ? reduced : rows;
   return Rows{rows.first < reduced.first ? rows.first : reduced.first,
               rows.end > reduced.end ? rows.end : reduced.end};
 }
 
-/* Fills in job->place, and `first` of the levels of rank 0. On the host: the divisions would delay
- * the CTAs' start. */
-inline void place_levels(CoarseLevels *job)
+/* Fills in levels->place, and `first` of the levels of rank 0. On the host: the divisions would
+ * delay the CTAs' start. */
+inline void place_levels(CoarseLevels *levels)
 {
   auto short_rows = [](Rows rows) { return ShortRows{(short)rows.first, (short)rows.end}; };
-  int first = job->level[job->distributed].width * job->level[job->distributed].height;
+  int first = levels->level[levels->distributed].width * levels->level[levels->distributed].height;
 
-  for (int i = 0; i <= job->distributed; i++) {
-    for (int cta = 0; cta < job->ctas; cta++) {
-      const CoarseLevel &level = job->level[i];
-      const Rows rows = local_rows(*job, i, cta);
+  for (int i = 0; i <= levels->distributed; i++) {
+    for (int cta = 0; cta < levels->ctas; cta++) {
+      const CoarseLevel &level = levels->level[i];
+      const Rows rows = local_rows(*levels, i, cta);
 
-      job->place[i][cta] =
+      levels->place[i][cta] =
           RowPlacement{(cta == 0 ? 0 : level.first) - rows.first * level.width, short_rows(rows),
-                       short_rows(cta == 0 ? rows : collapsed_rows(*job, i, cta)),
-                       short_rows(own_rows(*job, i, cta))};
+                       short_rows(cta == 0 ? rows : collapsed_rows(*levels, i, cta)),
+                       short_rows(own_rows(*levels, i, cta))};
     }
   }
-  for (int i = job->distributed + 1; i < job->levels; i++) {
-    job->level[i].first = first;
-    first += job->level[i].width * job->level[i].height;
+  for (int i = levels->distributed + 1; i < levels->count; i++) {
+    levels->level[i].first = first;
+    first += levels->level[i].width * levels->level[i].height;
   }
 }
 
 /* Whether each row of a distributed level, or of the one that rank 0 gathers, is computed by
  * exactly one CTA. Then the bytes that a CTA's barriers expect (expect_levels()) are those that
  * other CTAs store to it; otherwise CTAs would wait forever. */
-inline bool all_rows_arrive(const CoarseLevels &job)
+inline bool all_rows_arrive(const CoarseLevels &levels)
 {
-  for (int i = 1; i <= job.distributed; i++) {
+  for (int i = 1; i <= levels.distributed; i++) {
     int next = 0;
 
-    for (int cta = 1; cta < job.ctas; cta++) {
-      const RowPlacement &place = job.place[i][cta];
+    for (int cta = 1; cta < levels.ctas; cta++) {
+      const RowPlacement &place = levels.place[i][cta];
 
       if (place.own.first != next || place.own.end < next ||
           (place.rows.first < place.rows.end &&
-           (place.rows.first < 0 || place.rows.end > job.level[i].height)))
+           (place.rows.first < 0 || place.rows.end > levels.level[i].height)))
         return false;
-      if (i == job.distributed &&
+      if (i == levels.distributed &&
           (place.rows.first != place.collapsed.first || place.rows.end != place.collapsed.end))
         return false;
       next = place.own.end;
     }
-    if (next != job.level[i].height)
+    if (next != levels.level[i].height)
       return false;
   }
   return true;
@@ -196,16 +197,16 @@ __device__ __forceinline__ Rows rows_of(ShortRows rows)
 
 /* Fills in a CTA's layout and initialises its barriers; a thread per level and CTA. The cluster
  * must synchronise before anything is stored to another CTA. */
-__device__ inline void fill_layout(const CoarseLevels &job, int cta, ClusterLayout *layout)
+__device__ inline void fill_layout(const CoarseLevels &levels, int cta, ClusterLayout *layout)
 {
   const int level = (int)threadIdx.x / kMaxClusterCtas, other = (int)threadIdx.x % kMaxClusterCtas;
 
-  if (level >= job.levels || other >= job.ctas)
+  if (level >= levels.count || other >= levels.ctas)
     return;
-  const CoarseLevel &at = job.level[level];
+  const CoarseLevel &at = levels.level[level];
   LocalLevel *const held = &layout->held[level];
-  if (level <= job.distributed) {
-    const RowPlacement place = job.place[level][other];
+  if (level <= levels.distributed) {
+    const RowPlacement place = levels.place[level][other];
 
     layout->place[level][other] = place;
     if (other == cta) {
@@ -223,13 +224,13 @@ __device__ inline void fill_layout(const CoarseLevels &job, int cta, ClusterLayo
 
 /* Tells this CTA's barriers how many bytes other CTAs will store to it. `pixel_bytes`: of a pixel's
  * components and Gaussian. */
-__device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, int pixel_bytes,
+__device__ __forceinline__ void expect_levels(const CoarseLevels &levels, int cta, int pixel_bytes,
                                               ClusterLayout *layout)
 {
   const int level = (int)threadIdx.x;
-  const LocalLevel &rank0_level = layout->held[job.distributed];
+  const LocalLevel &rank0_level = layout->held[levels.distributed];
 
-  if (level > job.distributed)
+  if (level > levels.distributed)
     return;
   const LocalLevel &held = layout->held[level];
   const int collapsed = cta == 0 ? 0 : count_of(rank0_level.collapsed) * rank0_level.width;
@@ -241,13 +242,13 @@ __device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, 
 
 /* The CTAs that need the components of row y of a distributed level, or of the one that rank 0
  * gathers, as a mask. Called by a whole warp. */
-__device__ __forceinline__ uint32_t ctas_with_row(const CoarseLevels &job,
+__device__ __forceinline__ uint32_t ctas_with_row(const CoarseLevels &levels,
                                                   const ClusterLayout &layout, int level, int y)
 {
   const int cta = (int)threadIdx.x % 32;
   const ShortRows rows = layout.place[level][cta % kMaxClusterCtas].rows;
 
-  return __ballot_sync(~0u, cta < job.ctas && y >= rows.first && y < rows.end);
+  return __ballot_sync(~0u, cta < levels.ctas && y >= rows.first && y < rows.end);
 }
 
 } // namespace cf::llf

@@ -21,8 +21,8 @@ constexpr int kBatchSamples = 64;
 /* The largest value of a curve in 16-bit integers, with headroom for rounding. */
 constexpr double kMaxStoredValue = 32000.0;
 
-/* So much that nothing eases off, and next to nothing, by which kernels may divide: in intensities.
- */
+/* Pixels.free_room: without `protect`, so much that nothing is limited; with it, just above 0,
+ * since kernels divide by the room. */
 constexpr float kAmpleRoom = 1000.0f, kLeastRoom = 1e-8f;
 
 constexpr double kTwoPi = 6.28318530717958647692;
@@ -259,18 +259,18 @@ int groups_of(const State *state, const Image &image)
 }
 
 /* Bytes of a level's coefficients in the layout of tiled_fp16.cuh. */
-size_t cells_bytes(const Level &level)
+size_t tiled_bytes(const Level &level)
 {
   return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
 }
 
 /* Lays out the pyramid in `scratch` and returns the bytes that it needs; `scratch` may be NULL.
- * `cells`: with the memory that only tensor cores need. */
-size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, Pyramid *pyramid)
+ * `mma`: with the memory that only tensor cores need. */
+size_t place_pyramid(const Image &image, int groups, bool mma, void *scratch, Pyramid *pyramid)
 {
   const CfLlfPyramid &shape = image.shape;
   size_t bytes = 0;
-  auto take = [&](size_t size) {
+  auto allocate = [&](size_t size) {
     uint8_t *const memory = (uint8_t *)scratch + bytes;
     bytes += (size + 255) / 256 * 256;
     return memory;
@@ -281,32 +281,32 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->groups = groups;
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
-  if (cells)
-    pyramid->progress = (Progress *)take(sizeof(Progress));
-  /* Beyond odd sizes the samples of levels 1 and 2 are not those that weights have there. */
-  pyramid->picture_measured =
-      cells && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;
+  if (mma)
+    pyramid->progress = (Progress *)allocate(sizeof(Progress));
+  /* At odd sizes the samples beyond the border are others than those of levels 1 and 2. */
+  pyramid->builds_moments =
+      mma && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
 
     level->width = shape.width[i];
     level->height = shape.height[i];
-    if (cells && i < 2)
-      pyramid->cells[i] = (__half *)take(cells_bytes(*level));
+    if (mma && i < 2)
+      pyramid->tiled[i] = (__half *)allocate(tiled_bytes(*level));
     if (i < pyramid->weighted) {
       CellWeights *const weights = &pyramid->weights[i];
 
       *weights = cell_weights(level->width, level->height);
-      weights->plane = (__half *)take(weights->index(0, 2 * weights->down) * sizeof(__half));
+      weights->plane = (__half *)allocate(weights->index(0, 2 * weights->down) * sizeof(__half));
       pyramid->moments[i] =
-          (float2 *)take((size_t)weights->across * (size_t)weights->down * sizeof(float2));
+          (float2 *)allocate((size_t)weights->across * (size_t)weights->down * sizeof(float2));
     }
     if (i == 0)
       continue;
-    level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
-    level->gauss = (float *)take(size * sizeof(float));
-    level->collapsed = (float *)take(size * sizeof(float));
+    level->groups = (uint4 *)allocate(size * (size_t)groups * sizeof(uint4));
+    level->gauss = (float *)allocate(size * sizeof(float));
+    level->collapsed = (float *)allocate(size * sizeof(float));
   }
   return bytes;
 }
@@ -351,10 +351,10 @@ bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Com
   const int top = pyramid.images - 1;
   const float top_gain = pyramid.weighted == top ? 0.0f : -components.linear;
 
-  if (!analyse(queue, pixels, components, pyramid, top_gain))
+  if (!build_level_1(queue, pixels, components, pyramid, top_gain))
     return false;
   for (int fine = 1; fine < top; fine++) {
-    if (!reduce(queue, components, pyramid, fine, top_gain))
+    if (!reduce_level(queue, components, pyramid, fine, top_gain))
       return false;
   }
   if (batch.first && pyramid.weighted > 0 &&
@@ -362,7 +362,7 @@ bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Com
        !make_weights(queue, image.weights, pyramid, false)))
     return false;
   for (int fine = top - 1; fine >= 1; fine--) {
-    if (!expand(queue, components, batch, pyramid, fine))
+    if (!collapse_level(queue, components, batch, pyramid, fine))
       return false;
   }
   return write_output(queue, pixels, components, batch, pyramid);

@@ -405,7 +405,7 @@ struct Layout {
 Layout layout(const CfLlfPyramid &shape, int planes, void *scratch)
 {
   Layout layout = {};
-  auto take = [&](size_t floats) {
+  auto allocate = [&](size_t floats) {
     float *const memory = (float *)((uint8_t *)scratch + layout.bytes);
     layout.bytes += (floats * sizeof(float) + 255) / 256 * 256;
     return memory;
@@ -414,14 +414,14 @@ Layout layout(const CfLlfPyramid &shape, int planes, void *scratch)
   for (int level = 0; level < shape.images; level++) {
     const size_t size = (size_t)shape.width[level] * shape.height[level] * planes;
 
-    layout.gauss[level] = take(size);
+    layout.gauss[level] = allocate(size);
     if (level == shape.images - 1) {
       layout.collapsed[level] = layout.gauss[level];
       continue;
     }
-    layout.coefficient[level] = take(size * part_count(shape, level));
+    layout.coefficient[level] = allocate(size * part_count(shape, level));
     if (level > 0)
-      layout.collapsed[level] = take(size);
+      layout.collapsed[level] = allocate(size);
   }
   return layout;
 }

@@ -29,10 +29,10 @@ namespace cf::llf
 {
 
 struct FramePlan {
-  /* The finest level that the coarse levels' kernel holds; the coarsest of all where there is no
-   * such kernel. It takes that level's components, and gives its collapsed image. */
+  /* The finest level of the coarse levels' kernel, which reads this level's components and writes
+   * its collapsed image; the pyramid's coarsest level where there is no such kernel. */
   int coarse_first_level;
-  int cluster_ctas;     /* of the coarse levels' kernel, which is one cluster of so many at most */
+  int cluster_ctas;     /* the most CTAs of that kernel, which is one cluster */
   bool fuse_levels_3_4; /* one kernel computes both levels; else each has a kernel */
   bool large;           /* store level 1 with the L2 policy evict-first */
   /* The Laplacian kernels run concurrently with the coarse levels' kernel: they do not wait for it,

@@ -69,7 +69,8 @@ constexpr int kTileX = 32, kTileY = 8, kFineX = 2 * kTileX + 3, kFineY = 2 * kTi
  * coarsest. */
 template <typename Components>
 __global__ void __launch_bounds__(kTileX *kTileY)
-    analyse_kernel(Pixels pixels, Components components, int groups, Level coarse, float top_gain)
+    build_level_1_kernel(Pixels pixels, Components components, int groups, Level coarse,
+                         float top_gain)
 {
   __shared__ float intensity[kFineY * kFineX];
   __shared__ float2 fine[kFineY * kFineX];
@@ -147,7 +148,7 @@ __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
  * `coarse.collapsed` is NULL unless `coarse` is the coarsest level. */
 template <typename Pair>
 __global__ void __launch_bounds__(kReduceThreads)
-    reduce_kernel(Level fine, Level coarse, float top_gain)
+    reduce_level_kernel(Level fine, Level coarse, float top_gain)
 {
   const float tap[5] = {TAP_EDGE, TAP_SIDE, TAP_CENTRE, TAP_SIDE, TAP_EDGE};
   const int group = threadIdx.x, groups = blockDim.x;
@@ -203,30 +204,31 @@ Level reduced_level(const Pyramid &pyramid, int index)
 } // namespace
 
 template <typename Components>
-bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
-             const Pyramid &pyramid, float top_gain)
+bool build_level_1(Queue *queue, const Pixels &pixels, const Components &components,
+                   const Pyramid &pyramid, float top_gain)
 {
   const Level coarse = reduced_level(pyramid, 1);
 
-  return launch(queue, "llf analyse", analyse_kernel<Components>,
+  return launch(queue, "llf analyse", build_level_1_kernel<Components>,
                 dim3(blocks(coarse.width, kTileX), blocks(coarse.height, kTileY)),
                 dim3(kTileX * kTileY), 0, pixels, components, pyramid.groups, coarse, top_gain);
 }
 
 template <typename Components>
-bool reduce(Queue *queue, const Components &, const Pyramid &pyramid, int fine, float top_gain)
+bool reduce_level(Queue *queue, const Components &, const Pyramid &pyramid, int fine,
+                  float top_gain)
 {
   const int pixels_per_cta = kReduceThreads / pyramid.groups;
   const Level coarse = reduced_level(pyramid, fine + 1);
 
-  return launch(queue, "llf reduce", reduce_kernel<PairOf<Components>>,
+  return launch(queue, "llf reduce", reduce_level_kernel<PairOf<Components>>,
                 dim3(blocks(coarse.width, pixels_per_cta), coarse.height),
                 dim3(pyramid.groups, pixels_per_cta), 0, pyramid.level[fine], coarse, top_gain);
 }
 
-template bool analyse(Queue *, const Pixels &, const Series &, const Pyramid &, float);
-template bool analyse(Queue *, const Pixels &, const Samples &, const Pyramid &, float);
-template bool reduce(Queue *, const Series &, const Pyramid &, int, float);
-template bool reduce(Queue *, const Samples &, const Pyramid &, int, float);
+template bool build_level_1(Queue *, const Pixels &, const Series &, const Pyramid &, float);
+template bool build_level_1(Queue *, const Pixels &, const Samples &, const Pyramid &, float);
+template bool reduce_level(Queue *, const Series &, const Pyramid &, int, float);
+template bool reduce_level(Queue *, const Samples &, const Pyramid &, int, float);
 
 } // namespace cf::llf

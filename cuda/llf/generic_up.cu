@@ -187,12 +187,12 @@ QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 struct Additions {
   bool coarser;  /* the coarser collapsed image, expanded */
   bool previous; /* the level's collapsed image, where earlier batches left their terms */
-  Settling settling;
+  GaussianMix mix;
 };
 
 template <typename Components>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    expand_kernel(Levels levels, Components components, QuadWeights weights, Additions additions)
+    collapse_kernel(Levels levels, Components components, QuadWeights weights, Additions additions)
 {
   const Level &own = levels.own, &coarse = levels.coarse;
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
       continue;
     float *const to = own.collapsed + (size_t)own_y * own.width + own_x;
     const float collapsed = total[i] + expanded[i] + (additions.previous ? *to : 0.0f);
-    *to = fmaf(additions.settling.share, collapsed, additions.settling.gauss * gauss[i]);
+    *to = fmaf(additions.mix.share, collapsed, additions.mix.gauss * gauss[i]);
   }
 }
 
@@ -308,7 +308,7 @@ struct ExactChange {
 
 template <typename Change>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    output_kernel(Pixels pixels, Colours colours, Change change)
+    output_kernel(Pixels pixels, RgbFactors factors, Change change)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], luma[4], added[4];
@@ -321,29 +321,30 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
   change.of_quad(x, y, luma, added);
-  store_quad(pixels, colours, 2 * x, 2 * y, added);
+  store_quad(pixels, factors, 2 * x, 2 * y, added);
 }
 
 template <typename Change>
 bool launch_output(Queue *queue, const Pixels &pixels, const Change &change)
 {
   return launch(queue, "llf finish", output_kernel<Change>, quad_grid(pixels.width, pixels.height),
-                dim3(kCtaX, kCtaY), 0, pixels, colours_of(pixels, 0.0f), change);
+                dim3(kCtaX, kCtaY), 0, pixels, rgb_factors_of(pixels, 0.0f), change);
 }
 
 } // namespace
 
 template <typename Components>
-bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
-            int fine)
+bool collapse_level(Queue *queue, const Components &components, const Batch &batch,
+                    const Pyramid &pyramid, int fine)
 {
   const Level &own = pyramid.level[fine];
   const float linear = batch.last ? components.linear : 0.0f;
-  const Settling settling = batch.last ? settling_of(pyramid, linear, fine) : Settling{1.0f, 0.0f};
+  const GaussianMix mix =
+      batch.last ? gaussian_mix_of(pyramid, linear, fine) : GaussianMix{1.0f, 0.0f};
 
-  return launch(queue, "llf expand", expand_kernel<Components>, quad_grid(own.width, own.height),
+  return launch(queue, "llf expand", collapse_kernel<Components>, quad_grid(own.width, own.height),
                 dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), components,
-                weights_at(pyramid, fine, linear), Additions{batch.last, !batch.first, settling});
+                weights_at(pyramid, fine, linear), Additions{batch.last, !batch.first, mix});
 }
 
 template <typename Components>
@@ -370,8 +371,8 @@ bool write_plane(Queue *queue, const Pixels &pixels, const float *base, const fl
                        ExactChange{base, collapsed, pixels.width, pixels.height, share});
 }
 
-template bool expand(Queue *, const Series &, const Batch &, const Pyramid &, int);
-template bool expand(Queue *, const Samples &, const Batch &, const Pyramid &, int);
+template bool collapse_level(Queue *, const Series &, const Batch &, const Pyramid &, int);
+template bool collapse_level(Queue *, const Samples &, const Batch &, const Pyramid &, int);
 template bool write_output(Queue *, const Pixels &, const Series &, const Batch &, const Pyramid &);
 template bool write_output(Queue *, const Pixels &, const Samples &, const Batch &,
                            const Pyramid &);

@@ -17,13 +17,13 @@ namespace
 template <LutKind Kind>
 __global__ void __launch_bounds__(32 * kWarps, 1)
     build_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
-                 const __grid_constant__ Analysis analysis)
+                 const __grid_constant__ BuildFrame frame)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, rows = analysis.strip_rows;
-  const int strips_x = (analysis.second.coarse.width + kCoarse - 1) / kCoarse;
-  const int strips_y = (analysis.second.coarse.height + rows - 1) / rows;
-  Strip<Kind> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
+  const int warp = threadIdx.x / 32, rows = frame.strip_rows;
+  const int strips_x = (frame.second.coarse.width + kCoarse - 1) / kCoarse;
+  const int strips_y = (frame.second.coarse.height + rows - 1) / rows;
+  Strip<Kind> strip(pixels, series, frame, memory, threadIdx.x % 32, warp);
 
   const int strips = strips_x * strips_y, step = gridDim.x * kWarps;
   int i = blockIdx.x + gridDim.x * warp;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   fill_table<Kind>(memory, pixels, series);
   pdl_trigger_then_wait();
   if (blockIdx.x + threadIdx.x == 0)
-    *analysis.progress = Progress{};
+    *frame.progress = Progress{};
   __syncthreads();
 
 #pragma unroll 1
@@ -75,9 +75,9 @@ bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pix
   const int across = blocks(second.coarse.width, kCoarse);
   const int rows = rows_of_strips(queue->gpu, across, second.coarse.height);
   const int strips = across * blocks(second.coarse.height, rows);
-  float2 *const moments = pyramid.picture_measured ? pyramid.moments[0] : nullptr;
-  const Analysis analysis = {first, second,    words_of(pixels), moments, pyramid.progress,
-                             rows,  plan.large};
+  float2 *const moments = pyramid.builds_moments ? pyramid.moments[0] : nullptr;
+  const BuildFrame frame = {first, second,    words_of(pixels), moments, pyramid.progress,
+                            rows,  plan.large};
 
   return with_lut_kind(pixels, [&](auto kind) {
     constexpr LutKind kKind = decltype(kind)::kKind;
@@ -86,7 +86,7 @@ bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pix
 
     return launch(queue, "llf analyse", build_kernel<kKind>,
                   dim3(std::min(strips, queue->gpu.multiprocessors)), dim3(32 * kWarps), kBytes,
-                  pixels, series, analysis);
+                  pixels, series, frame);
   });
 }
 

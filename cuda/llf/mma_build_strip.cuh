@@ -80,8 +80,8 @@ __device__ __forceinline__ Taps taps_of_row(int y, int height, const KernelTaps 
   return taps;
 }
 
-/* The arguments of the kernel: its two output levels and its input. */
-struct Analysis {
+/* The kernel's argument, besides the picture's format: levels 1 and 2, and the input. */
+struct BuildFrame {
   DownsampleOutput first, second;
   PictureWords picture;
   float2 *moments; /* of the picture's blocks, or NULL */
@@ -99,7 +99,7 @@ template <LutKind Kind> struct Strip {
   static constexpr bool kPaired = Kind == LutKind::kU8;
 
   const Pixels &pixels;
-  const Analysis &analysis;
+  const BuildFrame &frame;
   /* In large pictures, level 1 and samples of two bytes are evicted from L2 first: they do not fit,
    * and level 2 should still be there when the next kernel reads it. */
   const uint64_t policy;
@@ -136,8 +136,8 @@ template <LutKind Kind> struct Strip {
   uint32_t paired[kReads], gauss_codes[4];
 
   __device__ __forceinline__ Strip(const Pixels &pixels, const Series &series,
-                                   const Analysis &analysis, uint8_t *memory, int lane, int warp)
-      : pixels(pixels), analysis(analysis), policy(l2_policy(analysis.evict_first)),
+                                   const BuildFrame &frame, uint8_t *memory, int lane, int warp)
+      : pixels(pixels), frame(frame), policy(l2_policy(frame.evict_first)),
         slots(reinterpret_cast<Sample *>(memory + kGroups * M::kTable) + warp * M::kRows),
         lane(lane)
   {
@@ -163,12 +163,12 @@ template <LutKind Kind> struct Strip {
 
   __device__ __forceinline__ int width() const
   {
-    return analysis.first.coarse.width;
+    return frame.first.coarse.width;
   }
 
   __device__ __forceinline__ int height() const
   {
-    return analysis.first.coarse.height;
+    return frame.first.coarse.height;
   }
 
   __device__ __forceinline__ Quad loaded(const Quad *from) const
@@ -190,9 +190,9 @@ template <LutKind Kind> struct Strip {
 
       if (direct)
         quads[k] =
-            loaded(reinterpret_cast<const Quad *>(column + (ptrdiff_t)y * analysis.picture.stride));
+            loaded(reinterpret_cast<const Quad *>(column + (ptrdiff_t)y * frame.picture.stride));
       else
-        quads[k] = gather_quad<Kind>(pixels, analysis.picture, y,
+        quads[k] = gather_quad<Kind>(pixels, frame.picture, y,
                                      [&](int i) { return mirrored(x0 + i, pixels.width); });
     }
   }
@@ -202,7 +202,7 @@ template <LutKind Kind> struct Strip {
   {
     for (int k = 0; k < rows; k++) {
       const int y = min(max(from + k, 0), pixels.height - 1);
-      prefetch_l2(column + (ptrdiff_t)y * analysis.picture.stride);
+      prefetch_l2(column + (ptrdiff_t)y * frame.picture.stride);
     }
   }
 
@@ -214,12 +214,12 @@ template <LutKind Kind> struct Strip {
     Sample *const to = slots + slot * kSlotPitch;
 
     if constexpr (kPaired) {
-      store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, quads[0]),
-                  clamped_bytes(analysis.picture, quads[1]));
+      store_pairs(to + 8 * lane, clamped_bytes(frame.picture, quads[0]),
+                  clamped_bytes(frame.picture, quads[1]));
     } else {
 #pragma unroll
       for (int k = 0; k < 2; k++)
-        store_quad_codes<M::kShift, Kind>(to + k * kSlotPitch + 4 * lane, pixels, analysis.picture,
+        store_quad_codes<M::kShift, Kind>(to + k * kSlotPitch + 4 * lane, pixels, frame.picture,
                                           quads[k]);
     }
     __syncwarp();
@@ -301,11 +301,11 @@ template <LutKind Kind> struct Strip {
    * of level 2. */
   __device__ __forceinline__ void store_moments(int y)
   {
-    const int column = x2 - 2 + lane, across = analysis.second.coarse.width;
+    const int column = x2 - 2 + lane, across = frame.second.coarse.width;
 
-    if (y >= y2 && y < analysis.second.coarse.height && (unsigned)(lane - 2) < kCoarse &&
+    if (y >= y2 && y < frame.second.coarse.height && (unsigned)(lane - 2) < kCoarse &&
         column < across)
-      analysis.moments[(size_t)y * across + column] =
+      frame.moments[(size_t)y * across + column] =
           upper.plus(moments_at(0))
               .of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * gauss_unit,
                         Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
@@ -382,7 +382,7 @@ template <LutKind Kind> struct Strip {
 
     set(edge, kHalfEdge);
     set(centre, kHalfCentre);
-    stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * analysis.strip_rows) && y < height();
+    stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * frame.strip_rows) && y < height();
     written = writer_1.written(stored);
     filter(slot, sums, [&](int b, const Block &block) {
       Block result = line[Ending].block[b];
@@ -465,14 +465,14 @@ template <LutKind Kind> struct Strip {
    * row m - 1 of level 2. */
   __device__ __forceinline__ void make_even_row(int m, bool plain)
   {
-    const int coarse_width = analysis.second.coarse.width;
+    const int coarse_width = frame.second.coarse.width;
     uint32_t taps[3][2];
     float across;
     Taps exact;
     bool stored;
     uint32_t written;
 
-    stored = m > y2 && m - 1 < analysis.second.coarse.height;
+    stored = m > y2 && m - 1 < frame.second.coarse.height;
     written = writer_2.written(stored);
     taps_of(2 * m, plain, taps, exact);
     filter_last<0>(3, 2 * m, across, [&](int b, const Block &block) {
@@ -484,7 +484,7 @@ template <LutKind Kind> struct Strip {
     });
     writer_2.advance(coarse_width);
     if (stored && lane < kCoarse && x2 + lane < coarse_width)
-      analysis.second.store_gauss(x2 + lane, m - 1, fmaf(exact.before, across, gauss.coarse));
+      frame.second.store_gauss(x2 + lane, m - 1, fmaf(exact.before, across, gauss.coarse));
     gauss.coarse = fmaf(exact.at, across, gauss.next);
     gauss.next = exact.after * across;
   }
@@ -513,8 +513,8 @@ template <LutKind Kind> struct Strip {
     y2 = y;
     /* Lanes outside the picture load the quad next to the border. */
     x0 = min(max(4 * x - 8 + 4 * lane, 0), (pixels.width - 1) & ~3);
-    column = analysis.picture.from + (ptrdiff_t)x0 * (int)(sizeof(Quad) / 4);
-    direct = analysis.picture.aligned && x0 + 4 <= pixels.width;
+    column = frame.picture.from + (ptrdiff_t)x0 * (int)(sizeof(Quad) / 4);
+    direct = frame.picture.aligned && x0 + 4 <= pixels.width;
     fetch(4 * y - 7, 6 + kAhead);
   }
 
@@ -523,15 +523,15 @@ template <LutKind Kind> struct Strip {
    * look-ups in one pair and its refill lies the __syncwarp() at the end of the other's refill. */
   __device__ __forceinline__ void walk()
   {
-    const int x = x2, y = y2, rows = analysis.strip_rows, x1 = 2 * x - 2;
+    const int x = x2, y = y2, rows = frame.strip_rows, x1 = 2 * x - 2;
 
     const int first = 4 * x - 8 + 4 * lane;
 
     border = x == 0 || x1 + 8 * kBlocks1 >= width();
     outside = first < 0 || first >= pixels.width;
     after_three = first >= pixels.width && pixels.width % 4 == 3;
-    writer_1.begin(analysis.first, x1, 2 * y - 2, 2, 2 + kMiddle, lane);
-    writer_2.begin(analysis.second, x, y - 2, 0, kCoarse, lane);
+    writer_1.begin(frame.first, x1, 2 * y - 2, 2, 2 + kMiddle, lane);
+    writer_2.begin(frame.second, x, y - 2, 0, kCoarse, lane);
 #pragma unroll
     for (int b = 0; b < kBlocks2; b++)
       bands[b] = border ? banded(x1 + 16 * b, width(), lane) : band;
@@ -541,7 +541,7 @@ template <LutKind Kind> struct Strip {
 
       stored_1[k] = i >= 2 && i < 2 + kMiddle && x1 + i < width();
     }
-    gauss_1 = analysis.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
+    gauss_1 = frame.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
     coarse = coarse_next = Line<kBlocks2>{};
     upper = Moments{};
     begin();
@@ -556,13 +556,13 @@ template <LutKind Kind> struct Strip {
       if (m == y + rows)
         return;
       store(0);
-      if (analysis.moments)
+      if (frame.moments)
         store_moments(m);
       load(4 * m + 5);
       filter_between(0);
       make_odd_row(m, plain);
       store(2);
-      if (analysis.moments)
+      if (frame.moments)
         upper = moments_at(2);
     }
   }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way down of the coarse levels, in shared memory. A level has so few pixels that its time is
- * that of one warp's instructions: so rows are filtered across by whole warps, 32 pixels each, then
- * down by threads, and the smallest levels both ways by a thread a pixel.
+ * The coarse levels on their way down, in shared memory. These levels have so few pixels that the
+ * longest sequence of one warp's instructions sets the time. Rows are filtered across by matrix
+ * products, 32 pixels per warp, then down, a group per thread; the smallest levels are reduced in
+ * one step, a group per thread.
  */
 #pragma once
 
@@ -14,55 +15,54 @@ namespace cf::llf
 
 constexpr int kCoarseThreads = 512, kCoarseWarps = kCoarseThreads / 32;
 
-/* What is in shared memory besides: components, Gaussians, and terms that become collapsed images.
- * These come to lie where rows were that had been filtered on their way down. */
+/* Shared memory behind the ClusterLayout: components and Gaussians of the levels, and of rows
+ * filtered across. On the way up the latter are no longer needed: `collapsed` has the levels'
+ * Laplacian coefficients in their place, and then the collapsed images. */
 struct CoarseMemory {
   uint8_t *components, *filtered;
-  float *gauss, *filtered_gauss, *terms;
+  float *gauss, *filtered_gauss, *collapsed;
 
-  __device__ CoarseMemory(uint8_t *memory, const CoarseLevels &job)
-      : components(memory), filtered(memory + job.pixels * kGroups * kGroupBytes),
-        gauss(reinterpret_cast<float *>(filtered + job.filtered_pixels * kGroups * kGroupBytes)),
-        filtered_gauss(gauss + job.pixels), terms(reinterpret_cast<float *>(filtered))
+  __device__ CoarseMemory(uint8_t *memory, const CoarseLevels &levels)
+      : components(memory), filtered(memory + levels.pixels * kGroups * kGroupBytes),
+        gauss(reinterpret_cast<float *>(filtered + levels.filtered_pixels * kGroups * kGroupBytes)),
+        filtered_gauss(gauss + levels.pixels), collapsed(reinterpret_cast<float *>(filtered))
   {
   }
 
-  __device__ static int bytes_of(const LocalLevel &level, int x, int y, int group)
-  {
-    return ((level.base + y * level.width + x) * kGroups + group) * kGroupBytes;
-  }
-
+  /* The shared memory address of a pixel's group. */
   __device__ uint32_t address(const LocalLevel &level, int x, int y, int group) const
   {
-    return cf::smem_address(components) + bytes_of(level, x, y, group);
+    return cf::smem_address(components) +
+           ((level.base + y * level.width + x) * kGroups + group) * kGroupBytes;
   }
 };
 
-/* Task number `task` of `across` in each row. */
-__device__ __forceinline__ void place_task(int task, int across, int *row, int *column)
+/* The row and the column of task number `task`, with `across` tasks in a row. */
+__device__ __forceinline__ void split_task(int task, int across, int *row, int *column)
 {
   *row = (int)(((float)task + 0.5f) * reciprocal_approx((float)across));
   *column = task - *row * across;
 }
 
-/* Filters rows across. A warp makes 32 pixels of a row; Gaussians are left to the warps with the
- * highest numbers, which have the least to do. */
-__device__ __forceinline__ void filter_across(const CoarseLevels &job, const CoarseMemory &memory,
-                                              const LocalLevel &fine, int level, Rows rows,
-                                              const Band &band)
+/* Filters across the rows of `fine` that reduce to `rows` of `level`, to memory.filtered and
+ * .filtered_gauss: 32 pixels of a row per warp. The Gaussian begins with the last warps, which have
+ * the fewest rows of components. */
+__device__ __forceinline__ void filter_across(const CoarseLevels &levels,
+                                              const CoarseMemory &memory, const LocalLevel &fine,
+                                              int level, Rows rows, const Band &band)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = job.level[level].width, across = (width + 31) / 32;
+  const int width = levels.level[level].width, across = (width + 31) / 32;
   const Rows from = reduced_rows(rows, fine.height);
   const int count = count_of(from);
 
   for (int task = warp; task < across * count; task += kCoarseWarps) {
-    int row, part;
-    place_task(task, across, &row, &part);
-    const int x = part * 32;
+    int row, chunk;
+    split_task(task, across, &row, &chunk);
+    const int x = chunk * 32;
     const uint32_t line = memory.address(fine, 0, from.first + row, 0);
     uint32_t pixels[5][2 * kGroups];
-    Row made;
+    RowFragments coarse;
 
 #pragma unroll
     for (int j = 0; j < 5; j++) {
@@ -71,7 +71,7 @@ __device__ __forceinline__ void filter_across(const CoarseLevels &job, const Coa
 
       cf::ldmatrix_x4_trans(pixels[j], at + lane / 16 * kGroupBytes);
     }
-    band.filter(pixels, &made);
+    band.filter(pixels, &coarse);
 
     uint8_t *const to =
         memory.filtered + ((row * width + x + lane / 4) * kGroups) * kGroupBytes + lane % 4 * 4;
@@ -82,13 +82,13 @@ __device__ __forceinline__ void filter_across(const CoarseLevels &job, const Coa
 #pragma unroll
       for (int c = 0; c < kGroups; c++)
         *reinterpret_cast<uint32_t *>(to + (8 * i * kGroups + c) * kGroupBytes) =
-            made.word[i / 2][2 * c + i % 2];
+            coarse.word[i / 2][2 * c + i % 2];
     }
   }
   for (int task = kCoarseWarps - 1 - warp; task < across * count; task += kCoarseWarps) {
-    int row, part;
-    place_task(task, across, &row, &part);
-    const int x = part * 32 + lane;
+    int row, chunk;
+    split_task(task, across, &row, &chunk);
+    const int x = chunk * 32 + lane;
     const float *const line = memory.gauss + fine.base + (from.first + row) * fine.width;
 
     if (x < width)
@@ -98,7 +98,8 @@ __device__ __forceinline__ void filter_across(const CoarseLevels &job, const Coa
   }
 }
 
-__device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
+/* A group reduced from five, in fp16. */
+__device__ __forceinline__ uint4 reduced_group(const uint4 (&rows)[5])
 {
   const uint32_t edge = cf::pack_half2(kHalfEdge, kHalfEdge),
                  side = cf::pack_half2(kHalfSide, kHalfSide),
@@ -116,23 +117,24 @@ __device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
   return make_uint4(sum[0], sum[1], sum[2], sum[3]);
 }
 
-/* Filters down what filter_across() left, and gives rows of `level` to `store` and `store_gauss`, a
- * warp's 32 groups of one or 32 Gaussians at a time. */
+/* Filters the result of filter_across() down, and passes `rows` of `level` to store (y, i, group)
+ * and store_gauss (y, x, value). A whole warp calls these together, for 32 consecutive i or x, of
+ * which some may be beyond the row's end. */
 template <typename Store, typename StoreGauss>
-__device__ __forceinline__ void filter_down(const CoarseLevels &job, const CoarseMemory &memory,
+__device__ __forceinline__ void filter_down(const CoarseLevels &levels, const CoarseMemory &memory,
                                             int level, Rows rows, Store store,
                                             StoreGauss store_gauss)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = job.level[level].width, count = count_of(rows);
-  const int fine_height = job.level[level - 1].height;
+  const int width = levels.level[level].width, count = count_of(rows);
+  const int fine_height = levels.level[level - 1].height;
   const int first = reduced_rows(rows, fine_height).first;
   const int across = (width * kGroups + 31) / 32, gauss_across = (width + 31) / 32;
 
   for (int task = warp; task < across * count; task += kCoarseWarps) {
-    int row, part;
-    place_task(task, across, &row, &part);
-    const int y = rows.first + row, i = part * 32 + lane;
+    int row, chunk;
+    split_task(task, across, &row, &chunk);
+    const int y = rows.first + row, i = chunk * 32 + lane;
     uint4 lines[5];
 
 #pragma unroll
@@ -140,12 +142,12 @@ __device__ __forceinline__ void filter_down(const CoarseLevels &job, const Coars
       lines[k] = reinterpret_cast<const uint4 *>(
           memory.filtered)[(mirrored(2 * y - 2 + k, fine_height) - first) * width * kGroups +
                            min(i, width * kGroups - 1)];
-    store(y, i, reduced_halves(lines));
+    store(y, i, reduced_group(lines));
   }
   for (int task = kCoarseWarps - 1 - warp; task < gauss_across * count; task += kCoarseWarps) {
-    int row, part;
-    place_task(task, gauss_across, &row, &part);
-    const int y = rows.first + row, x = part * 32 + lane;
+    int row, chunk;
+    split_task(task, gauss_across, &row, &chunk);
+    const int y = rows.first + row, x = chunk * 32 + lane;
     float lines[5];
 
 #pragma unroll
@@ -156,46 +158,48 @@ __device__ __forceinline__ void filter_down(const CoarseLevels &job, const Coars
   }
 }
 
-/* The CTA's rows of a level that is distributed, or gathered by rank 0, to all CTAs that need them.
- */
-__device__ __forceinline__ void downsample_distributed(const CoarseLevels &job,
+/* Computes the CTA's own rows of a level that is distributed, or gathered by rank 0, stores each to
+ * all CTAs that need it, and waits until all rows that this CTA needs have arrived. */
+__device__ __forceinline__ void downsample_distributed(const CoarseLevels &levels,
                                                        const ClusterLayout &layout,
                                                        const CoarseMemory &memory, int level,
                                                        const Band &band)
 {
   const Rows rows = layout.held[level].own;
-  const int width = job.level[level].width;
+  const int width = levels.level[level].width;
   const uint32_t barrier = cf::smem_address(&layout.barrier[level]);
-  auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
-    for (uint32_t ctas = ctas_with_row(job, layout, level, y); ctas; ctas &= ctas - 1) {
+  /* Value i of row y, which has `per_pixel` values for a pixel; `to` is the first row's address. */
+  auto store_value = [&](int y, int i, int per_pixel, uint32_t to, auto value) {
+    for (uint32_t ctas = ctas_with_row(levels, layout, level, y); ctas; ctas &= ctas - 1) {
       const int cta = __ffs(ctas) - 1;
-      const int at = (layout.place[level][cta].base + y * width) * of_pixel + i;
+      const int at = (layout.place[level][cta].base + y * width) * per_pixel + i;
 
-      if (i < width * of_pixel)
+      if (i < width * per_pixel)
         store_remote(address_in_cta(to + at * (int)sizeof value, cta), value,
                      address_in_cta(barrier, cta));
     }
   };
 
-  for (int first = rows.first; first < rows.end; first += job.rows_per_pass) {
-    const Rows pass = {first, min(first + job.rows_per_pass, rows.end)};
+  for (int first = rows.first; first < rows.end; first += levels.rows_per_pass) {
+    const Rows pass = {first, min(first + levels.rows_per_pass, rows.end)};
 
-    filter_across(job, memory, layout.held[level - 1], level, pass, band);
+    filter_across(levels, memory, layout.held[level - 1], level, pass, band);
     __syncthreads();
     filter_down(
-        job, memory, level, pass,
-        [&](int y, int i, uint4 made) {
-          store_row(y, i, kGroups, cf::smem_address(memory.components), made);
+        levels, memory, level, pass,
+        [&](int y, int i, uint4 group) {
+          store_value(y, i, kGroups, cf::smem_address(memory.components), group);
         },
-        [&](int y, int x, float made) {
-          store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
+        [&](int y, int x, float value) {
+          store_value(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(value));
         });
     __syncthreads();
   }
   mbarrier_wait(&layout.barrier[level]);
 }
 
-/* Of a level that is small enough each thread makes a group or a Gaussian in one step. */
+/* Reduces a level with at most one group or Gaussian per thread, in one step: groups from the first
+ * thread on, Gaussians from the last thread back. */
 __device__ __forceinline__ void downsample_small(const CoarseMemory &memory, const LocalLevel &fine,
                                                  const LocalLevel &coarse)
 {
@@ -206,7 +210,7 @@ __device__ __forceinline__ void downsample_small(const CoarseMemory &memory, con
 
   if (i >= pixels)
     return;
-  place_task(i, coarse.width, &row, &x);
+  split_task(i, coarse.width, &row, &x);
 #pragma unroll
   for (int k = 0; k < 5; k++) {
     columns[k] = mirrored(2 * x - 2 + k, fine.width);
@@ -222,9 +226,9 @@ __device__ __forceinline__ void downsample_small(const CoarseMemory &memory, con
 #pragma unroll
       for (int j = 0; j < 5; j++)
         across[j] = groups[(lines[k] + columns[j]) * kGroups];
-      down[k] = reduced_halves(across);
+      down[k] = reduced_group(across);
     }
-    groups[(coarse.base + i) * kGroups] = reduced_halves(down);
+    groups[(coarse.base + i) * kGroups] = reduced_group(down);
   } else {
     float down[5];
 
@@ -238,8 +242,8 @@ __device__ __forceinline__ void downsample_small(const CoarseMemory &memory, con
   }
 }
 
-/* A level that only this CTA has. */
-__device__ __forceinline__ void downsample_rank0(const CoarseLevels &job,
+/* Computes a level that only this CTA has. */
+__device__ __forceinline__ void downsample_rank0(const CoarseLevels &levels,
                                                  const CoarseMemory &memory, const LocalLevel &fine,
                                                  const LocalLevel &coarse, int level,
                                                  const Band &band)
@@ -251,18 +255,18 @@ __device__ __forceinline__ void downsample_rank0(const CoarseLevels &job,
     __syncthreads();
     return;
   }
-  filter_across(job, memory, fine, level, coarse.rows, band);
+  filter_across(levels, memory, fine, level, coarse.rows, band);
   __syncthreads();
   filter_down(
-      job, memory, level, coarse.rows,
-      [&](int y, int i, uint4 made) {
+      levels, memory, level, coarse.rows,
+      [&](int y, int i, uint4 group) {
         if (i < width * kGroups)
           reinterpret_cast<uint4 *>(memory.components)[(coarse.base + y * width) * kGroups + i] =
-              made;
+              group;
       },
-      [&](int y, int x, float made) {
+      [&](int y, int x, float value) {
         if (x < width)
-          memory.gauss[coarse.base + y * width + x] = made;
+          memory.gauss[coarse.base + y * width + x] = value;
       });
   __syncthreads();
 }

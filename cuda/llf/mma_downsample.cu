@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * From level to level of the pyramid, down, on tensor cores: rows as matrix products, columns as
- * fp16 sums in registers. A CTA has a tile of the fine level in shared memory. A warp makes a strip
- * of 32 pixels of the coarse level and kRows rows, walking down the fine rows below it: each is
- * filtered across once and enters the three coarse rows that reach it. Other warps make the
+ * One level of the pyramid from the finer one, on tensor cores. A CTA loads a tile of the finer
+ * level into shared memory. A warp computes a strip of 32 x kRows coarse pixels: it walks down the
+ * fine rows, filters each across once, by matrix products, and adds it to the up to three coarse
+ * rows that have taps in it, which stay in registers as fp16 sums. Other warps compute the
  * Gaussian.
  */
 #include "cuda/llf/mma_downsample.cuh"
@@ -13,13 +13,16 @@ namespace cf::llf
 namespace
 {
 
+/* kWarps: those for components. Tiles are in coarse pixels. */
 constexpr int kRows = 2, kWarps = 4, kGaussThreads = 64, kThreads = 32 * kWarps + kGaussThreads;
 constexpr int kTileX = 32, kTileY = kRows * kWarps;
 using Fine = FineTile<2 * kTileX + 3, 2 * kTileY + 3>;
 
-/* --- components --- */
+/* ---- Components ---- */
 
-__device__ __forceinline__ void add_row(Row *total, float tap, const Row &row, bool begins)
+/* total += tap * row; `begins`: total = tap * row. */
+__device__ __forceinline__ void add_row(RowFragments *total, float tap, const RowFragments &row,
+                                        bool begins)
 {
   const uint32_t factor = pack_half2(tap, tap);
 
@@ -32,12 +35,12 @@ __device__ __forceinline__ void add_row(Row *total, float tap, const Row &row, b
   }
 }
 
-/* `filter_row (r, &row)` filters fine row r of the strip across; `store (row)` takes the coarse
- * rows in order. Fine row 0 is two above the first coarse row. */
+/* Filters a strip. filter_row (r, &row) filters fine row r across; row 0 is the first of the five
+ * that the first coarse row needs. store (row) gets the coarse rows in order. */
 template <typename FilterRow, typename Store>
 __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
 {
-  Row row, ending, current, starting;
+  RowFragments row, ending, current, starting; /* a fine row, and the coarse rows that need it */
 
   filter_row(0, &row);
   add_row(&current, kHalfEdge, row, true);
@@ -63,31 +66,31 @@ __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
   store(ending);
 }
 
-/* Stores the rows of a strip, one after the other. Lane 4 p + t holds pair t of pixels p and p + 8
- * of each fragment. */
+/* Stores the rows of a strip, one after the other. Of the 32 pixels lane 4 p + t holds pair t of
+ * pixels p, p + 8, p + 16 and p + 24. */
 struct StripWriter {
   static constexpr int kPixelBytes = kGroups * kGroupBytes;
 
-  uint8_t *next;
+  uint8_t *next; /* the lane's pair of its first pixel, in the row to store next */
   int width;
-  int left, below; /* pixels of the level from the lane's first one on */
+  int columns_left, rows_left; /* of the level, from that pixel on */
 
   __device__ __forceinline__ StripWriter(const Level &level, int x, int y, int lane)
-      : width(level.width), left(level.width - x - lane / 4), below(level.height - y)
+      : width(level.width), columns_left(level.width - x - lane / 4), rows_left(level.height - y)
   {
     next = reinterpret_cast<uint8_t *>(level.groups) +
            ((size_t)y * level.width + x + lane / 4) * kPixelBytes + lane % 4 * 4;
   }
 
-  __device__ __forceinline__ void write(const Row &row)
+  __device__ __forceinline__ void write(const RowFragments &row)
   {
-    if (below-- <= 0)
+    if (rows_left-- <= 0)
       return;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       uint8_t *const to = next + 8 * i * kPixelBytes;
 
-      if (8 * i >= left)
+      if (8 * i >= columns_left)
         continue;
 #pragma unroll
       for (int c = 0; c < kGroups; c++)
@@ -97,8 +100,8 @@ struct StripWriter {
   }
 };
 
-/* A warp's rows of the tile at (x, y). The five fragments of a fine row end within the row's pitch
- * or repeat its last pixel, where the taps are 0. */
+/* Computes a warp's strip of the tile at (x, y). The last of a fine row's five fragments repeats
+ * the row's last pixel, where the taps are 0. */
 __device__ __forceinline__ void reduce_components(const uint8_t *memory, const Level &coarse, int x,
                                                   int y, int warp)
 {
@@ -110,30 +113,32 @@ __device__ __forceinline__ void reduce_components(const uint8_t *memory, const L
   StripWriter writer(coarse, x, y + first_row, lane);
 
   reduce_strip(
-      [&](int row, Row *filtered) {
+      [&](int row, RowFragments *filtered) {
         const uint32_t line = smem_address(memory + (2 * first_row + row) * Fine::kPitch);
         uint32_t fine[5][2 * kGroups];
 
 #pragma unroll
         for (int j = 0; j < 5; j++)
           ldmatrix_x4_trans(
-              fine[j], line + Fine::place(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16));
+              fine[j],
+              line + Fine::offset_of(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16));
         band.filter(fine, filtered);
       },
-      [&](const Row &filtered) { writer.write(filtered); });
+      [&](const RowFragments &filtered) { writer.write(filtered); });
 }
 
-/* --- the kernel --- */
+/* ---- The kernel ---- */
 
-/* With `gate` the terms that are launched later find the level `fine` made. */
+/* `releases_fine`: this is the first kernel after levels 1 and 2. It triggers only after its wait,
+ * so that later grids may read these levels without waiting (pdl.cuh). */
 __global__ void __launch_bounds__(kThreads, 4)
-    downsample_kernel(Level fine, DownsampleOutput target, bool gate)
+    downsample_kernel(Level fine, DownsampleOutput output, bool releases_fine)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGauss);
+  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGaussOffset);
   const int x = blockIdx.x * kTileX, y = blockIdx.y * kTileY, warp = (int)threadIdx.x / 32;
 
-  if (gate) {
+  if (releases_fine) {
     pdl_wait_then_trigger();
   } else {
     pdl_relay_then_trigger();
@@ -141,15 +146,15 @@ __global__ void __launch_bounds__(kThreads, 4)
   }
   Fine::load(memory, fine, 2 * x - 2, 2 * y - 2, kThreads / 32);
   if (warp < kWarps) {
-    reduce_components(memory, target.coarse, x, y, warp);
+    reduce_components(memory, output.coarse, x, y, warp);
     return;
   }
   for (int i = (int)threadIdx.x - 32 * kWarps; i < kTileX * kTileY; i += kGaussThreads) {
     const int column = i % kTileX, row = i / kTileX;
 
-    target.store_gauss(
+    output.store_gauss(
         x + column, y + row,
-        reduced_square(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch));
+        reduced_5x5(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch));
   }
 }
 
@@ -157,11 +162,11 @@ __global__ void __launch_bounds__(kThreads, 4)
 
 bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  const DownsampleOutput target = output_of_level(pyramid, fine + 1, top_gain);
+  const DownsampleOutput output = output_of_level(pyramid, fine + 1, top_gain);
 
   return launch(queue, "llf reduce", downsample_kernel,
-                dim3(blocks(target.coarse.width, kTileX), blocks(target.coarse.height, kTileY)),
-                dim3(kThreads), Fine::kBytes, pyramid.level[fine], target, fine == 2);
+                dim3(blocks(output.coarse.width, kTileX), blocks(output.coarse.height, kTileY)),
+                dim3(kThreads), Fine::kBytes, pyramid.level[fine], output, fine == 2);
 }
 
 } // namespace cf::llf

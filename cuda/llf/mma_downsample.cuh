@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Down the pyramid on tensor cores: a row of the coarser level as matrix products, and what kernels
- * leave of a level besides its components.
+ * Down the pyramid on tensor cores: rows of components filtered across by matrix products, the
+ * Gaussian, and the tile of the finer level in shared memory that both are computed from.
  */
 #pragma once
 
@@ -10,12 +10,13 @@
 namespace cf::llf
 {
 
-/* 32 coarse pixels in two fragments of 16, each with 8 components a group. */
-struct Row {
+/* 32 pixels of a coarse row in registers, as two accumulators of 16 pixels: words 2 c and 2 c + 1
+ * of each hold group c of its first and last 8 pixels. */
+struct RowFragments {
   uint32_t word[2][2 * kGroups];
 };
 
-/* The taps as a banded matrix: 16 coarse pixels of 35 fine ones, which begin 2 before. */
+/* The weight of fine pixel number `tap` among the five of a coarse pixel. */
 constexpr float band_weight(int tap)
 {
   return tap == 0 || tap == 4   ? kHalfEdge
@@ -24,6 +25,9 @@ constexpr float band_weight(int tap)
                                 : 0.0f;
 }
 
+/* The taps as a banded matrix: row p is coarse pixel p, column k the k-th of 35 fine pixels, which
+ * begin 2 before the one at coarse pixel 0. Words 4 part .. 4 part + 3 are columns 16 part and up.
+ */
 constexpr Fragment<12> band_fragment()
 {
   Fragment<12> band = {};
@@ -41,8 +45,9 @@ constexpr Fragment<12> band_fragment()
 
 static __device__ const Fragment<12> kBand = band_fragment();
 
+/* A lane's part of this matrix, and the filter. */
 struct Band {
-  uint32_t a[3][4];
+  uint32_t a[3][4]; /* [part] */
 
   __device__ __forceinline__ Band(int lane)
   {
@@ -57,8 +62,9 @@ struct Band {
     }
   }
 
-  /* `fine` has five fragments of 16 pixels: 67 are used. */
-  __device__ void filter(const uint32_t fine[5][2 * kGroups], Row *coarse) const
+  /* Filters across. `fine` has five fragments of 16 pixels, of which the first 67 pixels count; the
+   * others must be finite, since they are multiplied by 0. */
+  __device__ void filter(const uint32_t fine[5][2 * kGroups], RowFragments *coarse) const
   {
 #pragma unroll
     for (int m = 0; m < 2; m++) {
@@ -75,8 +81,8 @@ struct Band {
   }
 };
 
-/* The level that is made, whose collapsed image, where it is the last of all, is top_gain times its
- * Gaussian. */
+/* The level that a kernel computes. Only the pyramid's coarsest level has `coarse.collapsed` here:
+ * its collapsed image is top_gain times its Gaussian. */
 struct DownsampleOutput {
   Level coarse;
   float top_gain;
@@ -101,25 +107,25 @@ inline DownsampleOutput output_of_level(const Pyramid &pyramid, int level, float
   return target;
 }
 
-/* --- a tile of the finer level in shared memory --- */
+/* ---- A tile of the finer level in shared memory ---- */
 
-/* Components, and behind them intensities. */
+/* The rows of components, then the Gaussian. */
 template <int Width, int Height> struct FineTile {
   static constexpr int kWidth = Width, kHeight = Height;
   static constexpr int kPitch = (Width * kGroups * kGroupBytes + 127) / 128 * 128; /* bytes */
   static constexpr int kGaussPitch = Width + 1;                                    /* floats */
-  static constexpr int kGauss = Height * kPitch;
-  static constexpr int kBytes = kGauss + Height * kGaussPitch * (int)sizeof(float);
+  static constexpr int kGaussOffset = Height * kPitch;                             /* bytes */
+  static constexpr int kBytes = kGaussOffset + Height * kGaussPitch * (int)sizeof(float);
 
-  /* Where a group of a pixel lies in its row; pairs of groups change places every four pixels, so
-   * that eight pixels lie in different banks. */
-  __device__ __forceinline__ static int place(int x, int group)
+  /* The offset of a pixel's group in its row, in bytes. In every other four pixels the two groups
+   * are swapped, so that eight pixels that ldmatrix reads together lie in different banks. */
+  __device__ __forceinline__ static int offset_of(int x, int group)
   {
     return (x * kGroups + (group ^ (x >> 2 & 1))) * kGroupBytes;
   }
 
-  /* Starts to load a row. Where nothing is mirrored, copies lie at distances that are known when
-   * compiling. */
+  /* Starts the copies of a row, by one warp. Inside: no pixel is mirrored, and the copies'
+   * addresses differ by compile-time constants. */
   template <bool Inside>
   __device__ __forceinline__ static void start_row(uint32_t to, uint32_t gauss_to,
                                                    const Level &fine, int first_x, int y)
@@ -129,7 +135,7 @@ template <int Width, int Height> struct FineTile {
     const size_t start = (size_t)y * fine.width + (Inside ? first_x : 0);
     const uint4 *const group = fine.groups + start * kGroups;
 
-    to += place(lane / kGroups, lane % kGroups);
+    to += offset_of(lane / kGroups, lane % kGroups);
 #pragma unroll
     for (int k = 0; k < kCopies; k++) {
       const int i = lane + 32 * k;
@@ -148,7 +154,8 @@ template <int Width, int Height> struct FineTile {
     }
   }
 
-  /* Loads the tile whose first pixel is (first_x, first_y), by `warps` warps. */
+  /* Loads the tile whose first pixel is (first_x, first_y), mirrored at the level's borders, by
+   * `warps` warps per tile. Ends with a barrier of the CTA. */
   __device__ __forceinline__ static void load(uint8_t *memory, const Level &fine, int first_x,
                                               int first_y, int warps)
   {
@@ -159,7 +166,7 @@ template <int Width, int Height> struct FineTile {
 #pragma unroll 1
     for (int row = (int)threadIdx.x / 32; row < Height; row += warps) {
       const uint32_t line = to + row * kPitch;
-      const uint32_t gauss = to + kGauss + row * kGaussPitch * (int)sizeof(float);
+      const uint32_t gauss = to + kGaussOffset + row * kGaussPitch * (int)sizeof(float);
 
       if (inside)
         start_row<true>(line, gauss, fine, first_x, first_y + row);
@@ -171,8 +178,8 @@ template <int Width, int Height> struct FineTile {
   }
 };
 
-/* A sample of the next level's Gaussian, from the first of its 5 x 5. */
-__device__ __forceinline__ float reduced_square(const float *from, int pitch)
+/* A pixel of the coarser Gaussian, from 5 x 5 finer pixels, of which `from` is the first. */
+__device__ __forceinline__ float reduced_5x5(const float *from, int pitch)
 {
   float down[5];
 

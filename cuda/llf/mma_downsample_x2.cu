@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two levels of the pyramid at once, in small pictures, where the chain of coarse levels is what a
- * frame waits for: what a tile of the coarser level needs of the finer one is made with it.
+ * Two levels of the pyramid in one kernel, for small pictures, where the chain of coarse levels is
+ * the critical path. Each tile of the coarser level is computed with all that it needs of the level
+ * between: the halos of neighbouring tiles are computed more than once.
  */
 #include "cuda/llf/mma_downsample.cuh"
 
@@ -10,29 +11,32 @@ namespace cf::llf
 namespace
 {
 
-/* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
+/* Tiles of the coarser level; of the middle one, with a halo; and of the finest one. */
 constexpr int kTileX = 8, kTileY = 9, kMiddleX = 2 * kTileX + 3, kMiddleY = 2 * kTileY + 3;
 using Fine = FineTile<2 * kMiddleX + 3, 2 * kMiddleY + 3>;
 
-/* Warps that make components of the middle level, and Gaussians. */
-constexpr int kWarps = (kMiddleY + 1) / 2, kGaussWarps = 16 - kWarps, kThreads = 512;
+/* The threads of a tile. The warps for the middle level's components, two rows each, and for its
+ * Gaussian. */
+constexpr int kThreads = 512, kWarps = (kMiddleY + 1) / 2, kGaussWarps = kThreads / 32 - kWarps;
 
-/* Tiles of a CTA, side by side, at most. */
+/* The most tiles of a CTA, side by side. */
 constexpr int kMostTiles = 2;
 
-/* Shared memory of a tile, behind that of the finest level. */
-constexpr int kPitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
-constexpr int kMiddle = (Fine::kBytes + 127) / 128 * 128;
-constexpr int kMiddleGauss = kMiddle + kMiddleY * kPitch;
+/* Shared memory of a tile: the finest level, then the middle level's components and Gaussian. */
+constexpr int kMiddlePitch = (kMiddleX * kGroups * kGroupBytes + 127) / 128 * 128;
+constexpr int kMiddleOffset = (Fine::kBytes + 127) / 128 * 128;
+constexpr int kMiddleGaussOffset = kMiddleOffset + kMiddleY * kMiddlePitch;
 constexpr int kMiddleGaussBytes = (kMiddleX * kMiddleY * (int)sizeof(float) + 127) / 128 * 128;
-constexpr int kBytes = kMiddleGauss + kMiddleGaussBytes;
+constexpr int kBytes = kMiddleGaussOffset + kMiddleGaussBytes;
 
-/* The middle level in the CTA's shared memory: beyond the level's border it is mirrored. */
+/* The middle level's tile. (x, y) is its first pixel, and width and height are the level's. */
 struct Middle {
   uint8_t *components;
   float *gauss;
   int x, y, width, height;
 
+  /* The column and the row of the tile to read for its column or row i: those beyond the level's
+   * borders are not computed but mirrored. */
   __device__ int column(int i) const
   {
     return min(max(mirrored(x + i, width) - x, 0), kMiddleX - 1);
@@ -43,7 +47,7 @@ struct Middle {
     return min(max(mirrored(y + i, height) - y, 0), kMiddleY - 1);
   }
 
-  /* Whether a pixel is the CTA's own, and not the margin. */
+  /* Whether a pixel of the tile is in the level, and this CTA's to store: not in the halo. */
   __device__ bool owns(int column, int row) const
   {
     return column >= 2 && column < 2 + 2 * kTileX && row >= 2 && row < 2 + 2 * kTileY &&
@@ -51,12 +55,13 @@ struct Middle {
   }
 };
 
-/* Filters the rows 2 y .. 2 y + 4 of `line_of (row)` across, of which `place[j]` is where a lane's
- * pixel of the j-th 16 lies, and then down. Word c of made[0] are 8 pixels of group c / 2, the
- * second 8 if c is odd; with Wide, made[1] are a few more. */
+/* Reduces five rows to one: each across, by matrix products, then down. line_of (k) is the offset
+ * of row k; places[j] plus that offset is the address that a lane passes to ldmatrix for the j-th
+ * 16 pixels of the row. Words 2 c and 2 c + 1 of coarse[0] are group c of pixels 0..7 and 8..15 of
+ * the result. Wide: coarse[1] are the pixels from 16 on, of which those up to 21 are right. */
 template <bool Wide, typename LineOf>
 __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *places, LineOf line_of,
-                                           uint32_t (&made)[2][2 * kGroups])
+                                           uint32_t (&coarse)[2][2 * kGroups])
 {
   constexpr float kTaps[5] = {kHalfEdge, kHalfSide, kHalfCentre, kHalfSide, kHalfEdge};
   constexpr int kParts = Wide ? 3 : 2;
@@ -77,36 +82,36 @@ __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *pla
       mma_f16(sum[0], band.a[1], pixels[1][c], pixels[1][c + 1], sum[0][0], sum[0][1]);
       if constexpr (Wide) {
         mma_f16_k8(sum[0], band.a[2][0], band.a[2][1], pixels[2][c], sum[0][0], sum[0][1]);
-        /* Few more are used, which the band's first part makes. */
+        /* The pixels from 16 to 21 have all their taps in the first part of the band. */
         mma_f16(sum[1], band.a[0], pixels[2][c], pixels[2][c + 1], 0, 0);
       }
 #pragma unroll
       for (int m = 0; m < (Wide ? 2 : 1); m++) {
 #pragma unroll
         for (int i = 0; i < 2; i++)
-          made[m][c + i] =
-              k == 0 ? hmul2_bits(tap, sum[m][i]) : hfma2_bits(tap, sum[m][i], made[m][c + i]);
+          coarse[m][c + i] =
+              k == 0 ? hmul2_bits(tap, sum[m][i]) : hfma2_bits(tap, sum[m][i], coarse[m][c + i]);
       }
     }
   }
 }
 
-/* Row `row` of the middle level. */
+/* Computes the components of row `row` of the middle tile, by one warp. */
 __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle &middle,
-                                                 const Level &target, const Band &band, int row)
+                                                 const Level &output, const Band &band, int row)
 {
   const int lane = threadIdx.x % 32;
-  uint32_t places[3], made[2][2 * kGroups];
+  uint32_t places[3], coarse[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 3; j++)
-    places[j] = fine + Fine::place(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16);
+    places[j] = fine + Fine::offset_of(min(16 * j + lane % 16, Fine::kWidth - 1), lane / 16);
   reduce_row<true>(
-      band, places, [&](int k) { return (2 * row + k) * Fine::kPitch; }, made);
+      band, places, [&](int k) { return (2 * row + k) * Fine::kPitch; }, coarse);
 
-  uint8_t *const line = middle.components + row * kPitch + lane % 4 * 4;
+  uint8_t *const line = middle.components + row * kMiddlePitch + lane % 4 * 4;
   uint4 *const to =
-      target.groups + ((ptrdiff_t)(middle.y + row) * middle.width + middle.x) * kGroups;
+      output.groups + ((ptrdiff_t)(middle.y + row) * middle.width + middle.x) * kGroups;
 #pragma unroll
   for (int i = 0; i < 3; i++) {
     const int column = 8 * i + lane / 4;
@@ -115,53 +120,54 @@ __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle &mi
       continue;
 #pragma unroll
     for (int c = 0; c < kGroups; c++) {
-      const uint32_t pair = made[i / 2][2 * c + i % 2];
+      const uint32_t pair = coarse[i / 2][2 * c + i % 2];
 
-      *reinterpret_cast<uint32_t *>(line + Fine::place(column, c)) = pair;
+      *reinterpret_cast<uint32_t *>(line + Fine::offset_of(column, c)) = pair;
       if (middle.owns(column, row))
         reinterpret_cast<uint32_t *>(to + column * kGroups + c)[lane % 4] = pair;
     }
   }
 }
 
-/* The Gaussian, by warps of its own. */
+/* Computes its Gaussian; thread: among those of the Gaussian's warps. */
 __device__ __forceinline__ void reduce_gauss_to_middle(const float *gauss, const Middle &middle,
-                                                       const DownsampleOutput &target, int thread)
+                                                       const DownsampleOutput &output, int thread)
 {
   for (int i = thread; i < kMiddleY * kMiddleX; i += 32 * kGaussWarps) {
     const int column = i % kMiddleX, row = i / kMiddleX;
-    const float made =
-        reduced_square(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch);
+    const float value =
+        reduced_5x5(gauss + 2 * row * Fine::kGaussPitch + 2 * column, Fine::kGaussPitch);
 
-    middle.gauss[i] = made;
+    middle.gauss[i] = value;
     if (middle.owns(column, row))
-      target.store_gauss(middle.x + column, middle.y + row, made);
+      output.store_gauss(middle.x + column, middle.y + row, value);
   }
 }
 
-/* Row `row` of a tile of the coarser level. */
-__device__ __forceinline__ void reduce_middle(const Middle &middle, const Level &target,
+/* Computes the components of row `row` of the coarser level's tile at (tile_x, tile_y). */
+__device__ __forceinline__ void reduce_middle(const Middle &middle, const Level &output,
                                               const Band &band, int tile_x, int tile_y, int row)
 {
   const int lane = threadIdx.x % 32, x = tile_x + lane / 4, y = tile_y + row;
-  uint32_t places[2], made[2][2 * kGroups];
+  uint32_t places[2], coarse[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 2; j++)
-    places[j] =
-        smem_address(middle.components) + Fine::place(middle.column(16 * j + lane % 16), lane / 16);
+    places[j] = smem_address(middle.components) +
+                Fine::offset_of(middle.column(16 * j + lane % 16), lane / 16);
   reduce_row<false>(
-      band, places, [&](int k) { return middle.row(2 * row + k) * kPitch; }, made);
-  if (x >= target.width || y >= target.height)
+      band, places, [&](int k) { return middle.row(2 * row + k) * kMiddlePitch; }, coarse);
+  if (x >= output.width || y >= output.height)
     return;
 #pragma unroll
   for (int c = 0; c < kGroups; c++)
-    reinterpret_cast<uint32_t *>(target.groups + ((ptrdiff_t)y * target.width + x) * kGroups +
-                                 c)[lane % 4] = made[0][2 * c];
+    reinterpret_cast<uint32_t *>(output.groups + ((ptrdiff_t)y * output.width + x) * kGroups +
+                                 c)[lane % 4] = coarse[0][2 * c];
 }
 
+/* Computes pixel i of that tile's Gaussian. */
 __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
-                                                    const DownsampleOutput &target, int tile_x,
+                                                    const DownsampleOutput &output, int tile_x,
                                                     int tile_y, int i)
 {
   const int x = i % kTileX, y = i / kTileX;
@@ -179,11 +185,11 @@ __device__ __forceinline__ void reduce_middle_gauss(const Middle &middle,
     down[k] = reduced(line[columns[0]], line[columns[1]], line[columns[2]], line[columns[3]],
                       line[columns[4]]);
   }
-  target.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
+  output.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
 }
 
-/* Level `second`, of which a CTA has `Tiles` tiles side by side, and `first`, between it and
- * `fine`.
+/* Computes levels `first` and `second` from `fine`. A CTA has `Tiles` tiles of `second`, side by
+ * side.
  */
 template <int Tiles>
 __global__ void __launch_bounds__(Tiles *kThreads, 1)
@@ -195,10 +201,13 @@ __global__ void __launch_bounds__(Tiles *kThreads, 1)
   uint8_t *const memory = shared + threadIdx.y * kBytes;
   const int x = (blockIdx.x * Tiles + threadIdx.y) * kTileX, y = blockIdx.y * kTileY;
   const int warp = threadIdx.x / 32;
-  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGauss);
-  const Middle middle = {memory + kMiddle,   reinterpret_cast<float *>(memory + kMiddleGauss),
-                         2 * x - 2,          2 * y - 2,
-                         first.coarse.width, first.coarse.height};
+  const float *const gauss = reinterpret_cast<const float *>(memory + Fine::kGaussOffset);
+  const Middle middle = {memory + kMiddleOffset,
+                         reinterpret_cast<float *>(memory + kMiddleGaussOffset),
+                         2 * x - 2,
+                         2 * y - 2,
+                         first.coarse.width,
+                         first.coarse.height};
   const Band band(threadIdx.x % 32);
 
   pdl_wait_then_trigger();
@@ -216,14 +225,15 @@ __global__ void __launch_bounds__(Tiles *kThreads, 1)
     reduce_middle_gauss(middle, second, x, y, threadIdx.x - 32 * kTileY);
 }
 
-/* Two where one each would take more than half of the SMs at once: on the other half the coarse
- * levels' cluster, whose CTAs need SMs near to each other, and terms of levels 0 and 1 begin. */
-int tiles_of_cta(const Gpu &gpu, dim3 tiles)
+/* Tiles per CTA. Two if one per CTA would occupy more than half of the SMs, in one wave: on the
+ * other half the coarse levels' cluster, whose CTAs must be in one GPC, and the Laplacian kernel of
+ * levels 0 and 1 start. */
+int tiles_per_cta(const Gpu &gpu, dim3 tiles)
 {
   const int count = (int)(tiles.x * tiles.y), sms = gpu.multiprocessors;
-  const bool room = kMostTiles * kBytes <= gpu.shared_per_block;
+  const bool fits = kMostTiles * kBytes <= gpu.shared_per_block;
 
-  return room && 2 * count > sms && count <= sms ? kMostTiles : 1;
+  return fits && 2 * count > sms && count <= sms ? kMostTiles : 1;
 }
 
 } // namespace
@@ -234,12 +244,12 @@ bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top
   const DownsampleOutput second = output_of_level(pyramid, fine + 2, top_gain);
   const dim3 tiles(blocks(second.coarse.width, kTileX), blocks(second.coarse.height, kTileY));
 
-  auto launch_kernel = [&](auto kernel, int each) {
-    return launch(queue, "llf reduce twice", kernel, dim3(blocks(tiles.x, each), tiles.y),
-                  dim3(kThreads, each), each * kBytes, pyramid.level[fine], first, second);
+  auto launch_kernel = [&](auto kernel, int per_cta) {
+    return launch(queue, "llf reduce twice", kernel, dim3(blocks(tiles.x, per_cta), tiles.y),
+                  dim3(kThreads, per_cta), per_cta * kBytes, pyramid.level[fine], first, second);
   };
 
-  return tiles_of_cta(queue->gpu, tiles) == kMostTiles
+  return tiles_per_cta(queue->gpu, tiles) == kMostTiles
              ? launch_kernel(downsample_x2_kernel<kMostTiles>, kMostTiles)
              : launch_kernel(downsample_x2_kernel<1>, 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The terms of levels 2 and up on tensor cores, of several levels in one kernel, a tile a CTA: none
- * depends on another's.
+ * The Laplacian coefficients of levels 2 and up on tensor cores: one kernel for several levels,
+ * which do not depend on each other, with a tile per CTA.
  */
 #include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/mma_upsample.cuh"
@@ -11,23 +11,21 @@ namespace cf::llf
 namespace
 {
 
-/* Low tiles, since small levels have few. */
+/* Tiles of little height, since small levels have few of them. */
 using T = Tile<16>;
 
 constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
 
-/* Levels from `first` on, and the one behind the last. */
+/* The levels to compute, and the next coarser one. */
 struct Levels {
   int count, tiles;
-  int first_tile[kMostLevels], tiles_x[kMostLevels];
+  int first_tile[kMostLevels], tiles_x[kMostLevels]; /* per level; the CTAs have tiles in order */
   Level level[kMostLevels + 1];
   const unsigned *coarse_inputs_ready;
 };
 
-/* --- tiles --- */
-
-/* Levels 3 and up may still be in the making `beside` this kernel: every thread polls the flag
- * itself, before any load, since a fence after cp.async would wait for the copies. */
+/* With `beside` the kernels that compute levels 3 and up may still run. Each thread waits for the
+ * flag before its first load. */
 __global__ void __launch_bounds__(T::kThreads, 4)
     laplacian_coarse_kernel(const __grid_constant__ Levels levels,
                             const __grid_constant__ Series series, bool beside)
@@ -68,8 +66,8 @@ __global__ void __launch_bounds__(T::kThreads, 4)
 #pragma unroll
     for (int k = 0; k < 2; k++)
       rows.first[k] = (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width);
-    expand_strip(sum, expansion, turn, lane, rows,
-                 [&](int j, uint32_t *words) { columns.load(words, j); });
+    strip_coefficients(sum, expansion, turn, lane, rows,
+                       [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);
@@ -80,7 +78,7 @@ __global__ void __launch_bounds__(T::kThreads, 4)
   end(beside);
 }
 
-/* Levels first .. last - 1. */
+/* Levels first..last - 1. */
 Levels levels_of(const Pyramid &pyramid, int first, int last)
 {
   Levels levels = {};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What one CTA does for the Laplacian coefficients of levels 0 and 1: its shared memory, and its
- * teams of threads, which share a table, go their own ways, and each make tiles: one team would
- * wait most of the time.
+ * A CTA of the kernel for the Laplacian coefficients of levels 0 and 1: its shared memory, and its
+ * teams of threads. Teams share the LUT, and compute tiles independently: while one waits for
+ * loads, the other computes.
  */
 #pragma once
 
@@ -15,16 +15,18 @@ namespace cf::llf
 
 constexpr int kTileX = 64, kTileY = 32, kThreads = 256, kWarps = kThreads / 32;
 
-/* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
-using BaseTile = Tile<kTileY, kTileX>;
-using NextTile = Tile<kTileY / 2, kTileX / 2>;
+/* A tile of level 0, and the tile of level 1 below it. The components of level 1 that the former
+ * needs are those of the latter and a halo. */
+using Tile0 = Tile<kTileY, kTileX>;
+using Tile1 = Tile<kTileY / 2, kTileX / 2>;
 
-constexpr int kNextX = kTileX / 2, kNextY = kTileY / 2;
+constexpr int kTile1X = kTileX / 2, kTile1Y = kTileY / 2;
 
-/* A level's own components in shared memory, as the addends of the expansion: matrices of eight
- * pixels, two of a group. */
+/* A strip of the components that T's tile has in shared memory, as the addends of the expansion at
+ * their own level. ldmatrix loads two groups of 16 pixels, of a block of 4 x 4. */
 template <typename T> struct OwnPixels {
-  uint32_t from;
+  uint32_t
+      from; /* the shared memory address of the pixel that the lane names to ldmatrix, block 0 */
   uint32_t words[4];
 
   __device__ __forceinline__ OwnPixels(const uint8_t *memory, int strip_y, int lane)
@@ -44,6 +46,7 @@ template <typename T> struct OwnPixels {
     return pixels;
   }
 
+  /* The addends for group c of block j; c from 0 on. */
   __device__ __forceinline__ void load(int j, int c, uint32_t *self)
   {
     const uint32_t at = from + (4 * j * kGroups + c) * kGroupBytes;
@@ -55,75 +58,76 @@ template <typename T> struct OwnPixels {
   }
 };
 
-/* Where a pixel of a tile of level 1 has its Gaussian: a lane's part of half a strip lies side by
- * side. */
-__device__ __forceinline__ int place_of_gauss(int x, int y)
+/* The index of a pixel's Gaussian in the memory of a tile of level 1. The eight values that a lane
+ * needs for half a strip are adjacent: four of each of its rows. */
+__device__ __forceinline__ int gauss_index(int x, int y)
 {
   return ((y / 4 * 2 + x / 16) * 8 + y % 2 * 4 + x % 4) * 8 + y / 2 % 2 * 4 + x % 16 / 4;
 }
 
-/* Starts to load the Gaussian of a tile of level 1, to where the thread's first pixel has its
- * place.
- */
+/* Starts the copies of the Gaussian of the tile of level 1 at (x, y), with the border replicated.
+ * `to` is the address for the thread's first pixel. */
 __device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int x, int y,
                                            int thread)
 {
-  constexpr int kStep = kThreads / kNextX;
-  static_assert(kStep % 4 == 0, "whole strips");
+  constexpr int kStep = kThreads / kTile1X;
+  static_assert(kStep % 4 == 0, "a step is whole strips");
 
-  const uint32_t from_x = min(x + thread % kNextX, level.width - 1);
+  const uint32_t from_x = min(x + thread % kTile1X, level.width - 1);
 
 #pragma unroll
-  for (int k = 0; k < kNextX * kNextY / kThreads; k++) {
-    const uint32_t from_y = min(y + thread / kNextX + k * kStep, level.height - 1);
+  for (int k = 0; k < kTile1X * kTile1Y / kThreads; k++) {
+    const uint32_t from_y = min(y + thread / kTile1X + k * kStep, level.height - 1);
 
-    cf::cp_async_zero_fill<4>(to + k * kStep * kNextX * (int)sizeof(float),
+    cf::cp_async_zero_fill<4>(to + k * kStep * kTile1X * (int)sizeof(float),
                               level.gauss + (from_y * (uint32_t)level.width + from_x), 4);
   }
 }
 
-/* --- shared memory --- */
+/* ---- Shared memory ---- */
 
-/* How often a table holds each row: as often as is good, and where shared memory is small. */
+/* How often the LUT holds each row, and how often if shared memory is small. */
 template <LutKind Kind> constexpr int kMostCopies = kHasDerivative<Kind> ? 8 : LutOf<Kind>::kCopies;
 template <LutKind Kind> constexpr int kFewCopies = kMostCopies<Kind> > 2 ? 2 : 1;
 
-/* Teams that share a table, where there is room. */
+/* The teams of a CTA, if there is room in shared memory. */
 constexpr int kMostTeams = 2;
 
-/* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, and of level 1's
- * Gaussian, twice; and of pixels. */
+/* Shared memory in bytes: the LUT, then each team's memory. That has two buffers each for
+ * components of level 1, components of level 2, and level 1's Gaussian, then LUT indices of level
+ * 0. Offsets are from the team's first byte. */
 template <LutKind Kind, int Copies> struct Memory {
-  static constexpr int kTable = kGroups * kTableRows<Kind> * Copies * kGroupBytes;
-  static constexpr int kCoarse = (BaseTile::kBytes + 127) / 128 * 128;
-  static constexpr int kSecond = 2 * kCoarse;
-  static constexpr int kSecondBytes = (NextTile::kBytes + 127) / 128 * 128;
-  static constexpr int kGauss = kSecond + 2 * kSecondBytes;
-  static constexpr int kGaussBytes = kNextX * kNextY * (int)sizeof(float);
-  static constexpr int kPixels = kGauss + 2 * kGaussBytes;
-  static constexpr int kNumbers = kTileX * kTileY / 128 * kStripBytes<Kind>;
-  /* With two, a warp that has ended a tile need not wait for the others. */
-  static constexpr int kNumberBuffers = Kind != LutKind::kRgbLuma ? 2 : 1;
-  static constexpr int kTeam = kPixels + kNumberBuffers * kNumbers;
+  static constexpr int kLutBytes = kGroups * kTableRows<Kind> * Copies * kGroupBytes;
+  static constexpr int kLevel1Bytes = (Tile0::kBytes + 127) / 128 * 128;
+  static constexpr int kLevel2Offset = 2 * kLevel1Bytes;
+  static constexpr int kLevel2Bytes = (Tile1::kBytes + 127) / 128 * 128;
+  static constexpr int kGaussOffset = kLevel2Offset + 2 * kLevel2Bytes;
+  static constexpr int kGaussBytes = kTile1X * kTile1Y * (int)sizeof(float);
+  static constexpr int kIndicesOffset = kGaussOffset + 2 * kGaussBytes;
+  static constexpr int kIndicesBytes = kTileX * kTileY / 128 * kStripBytes<Kind>;
+  /* With two buffers a warp that has ended a tile need not wait for the others. */
+  static constexpr int kIndexBuffers = Kind != LutKind::kRgbLuma ? 2 : 1;
+  static constexpr int kTeamBytes = kIndicesOffset + kIndexBuffers * kIndicesBytes;
 
   __host__ __device__ static constexpr int bytes(int teams)
   {
-    return kTable + teams * kTeam;
+    return kLutBytes + teams * kTeamBytes;
   }
 };
 
-/* --- terms --- */
+/* ---- Coefficients ---- */
 
-/* Of a strip of pixels. */
+/* The coefficients of a strip of level 0. The own components of its pixels cancel. `indices`
+ * and `low` point to the lane's LUT indices, for rotations and for low bits. */
 template <typename T, LutKind Kind, int Copies>
-__device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &columns,
-                                           uint32_t table, const uint8_t *strip, const uint8_t *low,
-                                           const Expansion &expansion, const OneHotColumns &ones,
-                                           const LutDerivative<Kind> &slopes)
+__device__ __forceinline__ void
+compute_strip_0(float (&sum)[4], const Columns<T> &columns, uint32_t table, const uint8_t *indices,
+                const uint8_t *low, const Expansion &expansion, const OneHotColumns &ones,
+                const LutDerivative<Kind> &derivative)
 {
-  const LutIndices<Kind, Copies> numbers(strip);
+  const LutIndices<Kind, Copies> rows(indices);
   auto rotation_of = [&](int j, uint32_t *rotation) {
-    const uint32_t row = numbers.row_of(j, table);
+    const uint32_t row = rows.row_of(j, table);
 
     uint32_t words[4];
     cf::ldmatrix_x4(words, row);
@@ -132,47 +136,50 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &co
       rotation[k] = words[k];
   };
 
-  auto none = [](int, int, uint32_t *self) { self[0] = self[1] = 0; };
+  auto no_addend = [](int, int, uint32_t *self) { self[0] = self[1] = 0; };
 
   if constexpr (kHasDerivative<Kind>) {
     DerivativeSums<Kind> sums;
 
-    expand_pairs<T, 8>(expansion, columns, none, rotation_of,
+    expand_pairs<T, 8>(expansion, columns, no_addend, rotation_of,
                        [&](int j, const uint32_t *components, const uint32_t *rotation) {
-                         sums.add(j, components, rotation, slopes);
+                         sums.add(j, components, rotation, derivative);
                        });
     sums.values(sum, low);
   } else {
     sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
-    expand_pairs<T, 8>(expansion, columns, none, rotation_of,
+    expand_pairs<T, 8>(expansion, columns, no_addend, rotation_of,
                        [&](int j, const uint32_t *components, const uint32_t *rotation) {
                          add_rotated(sum, components, rotation, ones.of(j));
                        });
   }
 }
 
-/* The same of half a strip of level 1; `gauss` is a lane's part of it. */
-__device__ __forceinline__ void make_next_terms(float (&sum)[4], const Columns<NextTile> &columns,
-                                                OwnPixels<BaseTile> pixels, const float *gauss,
-                                                const HarmonicFrequencies &turn,
-                                                const Expansion &expansion,
-                                                const HalfOneHotColumns &ones)
+/* The coefficients of half a strip of level 1. `gauss` points to the lane's eight values. */
+__device__ __forceinline__ void compute_half_strip_1(float (&sum)[4], const Columns<Tile1> &columns,
+                                                     OwnPixels<Tile0> pixels, const float *gauss,
+                                                     const HarmonicFrequencies &turn,
+                                                     const Expansion &expansion,
+                                                     const HalfOneHotColumns &ones)
 {
-  const float4 above = *reinterpret_cast<const float4 *>(gauss);
-  const float4 below = *reinterpret_cast<const float4 *>(gauss + 4);
+  const float4 first_row = *reinterpret_cast<const float4 *>(gauss);
+  const float4 second_row = *reinterpret_cast<const float4 *>(gauss + 4);
 
   sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
-  expand_pairs<NextTile, 4>(
+  expand_pairs<Tile1, 4>(
       expansion, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
-      [&](int j, uint32_t *rotation) { rotate(rotation, turn, (&above.x)[j], (&below.x)[j]); },
+      [&](int j, uint32_t *rotation) {
+        rotate(rotation, turn, (&first_row.x)[j], (&second_row.x)[j]);
+      },
       [&](int j, const uint32_t *components, const uint32_t *rotation) {
         add_rotated(sum, components, rotation, ones.of(j));
       });
 }
 
-/* --- the kernel --- */
+/* ---- The kernel ---- */
 
-/* Tiles as far as pixels and rows of tiles. */
+/* The distance from a tile to the one `tiles` before it, in pixels: across, and in rows of tiles.
+ */
 struct Step {
   int x, y;
 
@@ -181,91 +188,96 @@ struct Step {
   }
 };
 
-/* A picture's tiles; how far a team's next one is from the one before; and the cells of levels 0
- * and 1. */
+/* The tiles of a picture, in all and across; the step from a team's tile to its next one; and the
+ * patches across of the coefficients (tiled_fp16.cuh). */
 struct Tiling {
   int tiles, across;
   Step step;
-  int cells_across, next_cells_across;
+  int patches_across_0, patches_across_1;
 };
 
-/* What a frame's kernel reads and writes besides the picture: levels 1 and 2, and the coefficients
- * of levels 0 and 1. */
-struct Frame {
-  Level coarse, second;
-  __half *cells, *next_cells;
-  PictureWords source;
+/* The kernel's argument, besides the picture's format. */
+struct LaplacianFrame {
+  Level level_1, level_2;
+  __half *coefficients_0, *coefficients_1;
+  PictureWords picture;
   Tiling tiling;
 };
 
-/* What a team of a CTA does: load, compute and store one tile of level 0 after the other. */
+/* A team of a CTA: loads, computes and stores one tile of level 0, and its tile of level 1, after
+ * the other. */
 template <LutKind Kind, int Copies> struct LaplacianTeam {
   using M = Memory<Kind, Copies>;
-  using T = BaseTile;
-  using Next = Columns<NextTile>;
+  using T = Tile0;
   static constexpr int kStrips = kTileY / 2 / kWarps;
-  static constexpr int kStripRows = 2 * kWarps; /* from one strip of a warp to its next */
-  static_assert(kTileX * kTileY == 8 * kThreads, "eight pixels a thread");
+  static constexpr int kStripRows = 2 * kWarps; /* from one strip of a warp to its next one */
+  static_assert(kTileX * kTileY == 8 * kThreads, "eight pixels per thread");
 
   const Pixels &pixels;
-  const Frame &frame;
+  const LaplacianFrame &frame;
   uint8_t *memory; /* the team's */
   int team, thread, lane, warp;
-  int strip_x, strip_y; /* of the warp's first strip in a tile */
-  int column, row;      /* of the thread's eight pixels in a tile */
+  int strip_x, strip_y; /* the warp's first strip in a tile */
+  int column, row;      /* the first of the thread's eight pixels to load, in a tile */
   Expansion expansion;
   OneHotColumns ones;
   HarmonicFrequencies turn;
-  LutDerivative<Kind> slopes;
-  CoarseLoader<T> loader;
-  CoarseLoader<NextTile> second_loader;
-  /* Level 1 has half as many strips as there are warps, which make a half each. */
-  int next, half;
-  /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
-  Columns<T> columns;
+  LutDerivative<Kind> derivative;
+  CoarseLoader<T> loader_1;
+  CoarseLoader<Tile1> loader_2;
+  /* The warp's strip of level 1, and which half of it: there are half as many strips as warps. */
+  int strip_1, half;
+  /* Where the lane reads, in buffer 0 and for the warp's first strip. Level 0: level 1's
+   * components, LUT indices and their low bits. Level 1: its own components, level 2's, and the
+   * Gaussian. */
+  Columns<T> columns_0;
   OwnPixels<T> own_pixels;
-  Next next_columns;
-  const uint8_t *strip, *low;
-  const float *gauss;
-  uint32_t looked_up, gauss_to;
-  uint8_t *numbers;
-  typename LutOf<Kind>::Quad quads[2];
-  int buffer = 0, next_x, next_y;
+  Columns<Tile1> columns_1;
+  const uint8_t *indices_from, *low_from;
+  const float *gauss_from;
+  uint32_t table, gauss_to; /* the lane's part of the LUT; where it loads Gaussians to */
+  uint8_t *indices_to;
+  typename LutOf<Kind>::Quad quads[2]; /* the thread's eight pixels of the next tile */
+  int buffer = 0, next_x, next_y;      /* the next tile, and its buffer */
 
-  /* `table` is the CTA's shared memory. */
+  /* `cta_memory`: the CTA's shared memory. */
   __device__ __forceinline__ LaplacianTeam(const Pixels &pixels, const Series &series,
-                                           const Frame &frame, uint8_t *table)
-      : pixels(pixels), frame(frame), memory(table + M::kTable + threadIdx.x / kThreads * M::kTeam),
+                                           const LaplacianFrame &frame, uint8_t *cta_memory)
+      : pixels(pixels), frame(frame),
+        memory(cta_memory + M::kLutBytes + threadIdx.x / kThreads * M::kTeamBytes),
         team(threadIdx.x / kThreads), thread(threadIdx.x % kThreads), lane(thread % 32),
         warp(thread / 32), strip_x(32 * (warp % 2)), strip_y(4 * (warp / 2)),
         column(thread % (kTileX / 8) * 8), row(thread / (kTileX / 8)), expansion(lane), ones(lane),
         turn(series, lane),
-        /* 1024 times as much as the lowest bit, which counts so much less. */
-        slopes(turn, 1024.0f * intensity_of_row<Kind>(pixels, 1.0f), lane),
-        loader(frame.coarse, thread), second_loader(frame.second, thread), next(warp / 2),
-        half(warp % 2), columns(memory, warp % 2, warp / 2, lane), own_pixels(memory, next, lane),
-        next_columns(memory + M::kSecond, 0, next, lane)
+        /* For 1024 steps of the lowest bit: DerivativeSums divides by 1024. */
+        derivative(turn, 1024.0f * intensity_of_row<Kind>(pixels, 1.0f), lane),
+        loader_1(frame.level_1, thread), loader_2(frame.level_2, thread), strip_1(warp / 2),
+        half(warp % 2), columns_0(memory, warp % 2, warp / 2, lane),
+        own_pixels(memory, strip_1, lane), columns_1(memory + M::kLevel2Offset, 0, strip_1, lane)
   {
-    const int strips = team * M::kTeam + M::kTable + M::kPixels + warp * kStripBytes<Kind>;
+    const int first_strip =
+        team * M::kTeamBytes + M::kLutBytes + M::kIndicesOffset + warp * kStripBytes<Kind>;
 
-    strip = table + keep_in_register(strips + LutIndices<Kind, Copies>::place(lane));
-    low = table + (kHasDerivative<Kind> ? keep_in_register(strips + 4 * lane) : 0);
-    gauss = reinterpret_cast<const float *>(memory + M::kGauss) + warp * 64 +
-            (lane / 16 * 4 + lane / 4 % 4) * 8;
-    looked_up = cf::smem_address(table) + lane % Copies * kGroupBytes +
-                lane / 16 * (kTableRows<Kind> * Copies * kGroupBytes);
+    indices_from =
+        cta_memory + keep_in_register(first_strip + LutIndices<Kind, Copies>::place(lane));
+    low_from = cta_memory + (kHasDerivative<Kind> ? keep_in_register(first_strip + 4 * lane) : 0);
+    gauss_from = reinterpret_cast<const float *>(memory + M::kGaussOffset) + warp * 64 +
+                 (lane / 16 * 4 + lane / 4 % 4) * 8;
+    table = cf::smem_address(cta_memory) + lane % Copies * kGroupBytes +
+            lane / 16 * (kTableRows<Kind> * Copies * kGroupBytes);
     gauss_to =
-        keep_in_register(cf::smem_address(memory + M::kGauss) +
-                         place_of_gauss(thread % kNextX, thread / kNextX) * (int)sizeof(float));
-    numbers = table + keep_in_register(M::kTable + team * M::kTeam + M::kPixels +
-                                       place_of_number<Kind, kTileX>(column, row));
-    columns.from = keep_in_register(columns.from);
-    next_columns.from = keep_in_register(next_columns.from + half * 4 * Next::kPairBytes);
+        keep_in_register(cf::smem_address(memory + M::kGaussOffset) +
+                         gauss_index(thread % kTile1X, thread / kTile1X) * (int)sizeof(float));
+    indices_to =
+        cta_memory + keep_in_register(M::kLutBytes + team * M::kTeamBytes + M::kIndicesOffset +
+                                      index_offset<Kind, kTileX>(column, row));
+    columns_0.from = keep_in_register(columns_0.from);
+    columns_1.from = keep_in_register(columns_1.from + half * 4 * Columns<Tile1>::kPairBytes);
     own_pixels.from = keep_in_register(own_pixels.from + half * 16 * kGroups * kGroupBytes);
   }
 
-  /* Tiles go from the last to the first: what the kernel before wrote last is still in the cache.
-   */
+  /* Tiles are computed from the last to the first: what earlier kernels wrote last is still in the
+   * L2 cache. */
   __device__ __forceinline__ void place_first_tile()
   {
     const Tiling &tiling = frame.tiling;
@@ -281,7 +293,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
     return next_y >= 0;
   }
 
-  /* To the next tile, if there is one. */
+  /* Moves on to the team's next tile; there is none if next_y is below 0. */
   __device__ __forceinline__ void advance()
   {
     next_x -= frame.tiling.step.x;
@@ -292,28 +304,29 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
     }
   }
 
-  __device__ __forceinline__ void start_components()
+  __device__ __forceinline__ void start_copies()
   {
-    loader.load(memory + buffer * M::kCoarse, frame.coarse, next_x, next_y);
-    second_loader.load(memory + M::kSecond + buffer * M::kSecondBytes, frame.second, next_x >> 1,
-                       next_y >> 1);
-    load_gauss(gauss_to + buffer * M::kGaussBytes, frame.coarse, next_x >> 1, next_y >> 1, thread);
+    loader_1.load(memory + buffer * M::kLevel1Bytes, frame.level_1, next_x, next_y);
+    loader_2.load(memory + M::kLevel2Offset + buffer * M::kLevel2Bytes, frame.level_2, next_x >> 1,
+                  next_y >> 1);
+    load_gauss(gauss_to + buffer * M::kGaussBytes, frame.level_1, next_x >> 1, next_y >> 1, thread);
     cf::cp_async_commit();
   }
 
-  /* Starts to load the next tile. */
+  /* Starts to load the next tile: the levels to shared memory, the picture to registers. */
   __device__ __forceinline__ void load()
   {
-    start_components();
-    load_eight<Kind>(quads, pixels, frame.source, next_x + column,
+    start_copies();
+    load_eight<Kind>(quads, pixels, frame.picture, next_x + column,
                      min(next_y + row, pixels.height - 1));
   }
 
-  /* Coefficients of level 0 of the tile at (x, y), whose components are in buffer `current`. */
-  __device__ __forceinline__ void make_level_0(int x, int y, int current, int numbered)
+  /* The coefficients of level 0 of the tile at (x, y), which is in buffer `current`. `index_bytes`:
+   * from the first buffer of LUT indices to the tile's. */
+  __device__ __forceinline__ void compute_level_0(int x, int y, int current, int index_bytes)
   {
     const uint32_t first_word =
-        first_word_in_cells(frame.tiling.cells_across, x + strip_x, y + strip_y, lane);
+        first_word_in_patches(frame.tiling.patches_across_0, x + strip_x, y + strip_y, lane);
 
 #pragma unroll
     for (int k = 0; k < kStrips; k++) {
@@ -322,51 +335,53 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
 
       if (from_x >= pixels.width || from_y >= pixels.height)
         continue;
-      make_terms<T, Kind, Copies>(
-          sum, columns.shifted(current * M::kCoarse + k * kStripRows / 2 * T::kPitch), looked_up,
-          strip + numbered + k * kWarps * kStripBytes<Kind>,
-          low + numbered + k * kWarps * kStripBytes<Kind>, expansion, ones, slopes);
-      if (from_x + kCellX * (lane % 4) < pixels.width)
-        store_cell(frame.cells,
-                   first_word +
-                       k * kStripRows / kCellY * frame.tiling.cells_across * (kCellHalves / 2),
-                   sum);
+      compute_strip_0<T, Kind, Copies>(
+          sum, columns_0.shifted(current * M::kLevel1Bytes + k * kStripRows / 2 * T::kPitch), table,
+          indices_from + index_bytes + k * kWarps * kStripBytes<Kind>,
+          low_from + index_bytes + k * kWarps * kStripBytes<Kind>, expansion, ones, derivative);
+      if (from_x + kPatchX * (lane % 4) < pixels.width)
+        store_patch(frame.coefficients_0,
+                    first_word + k * kStripRows / kPatchY * frame.tiling.patches_across_0 *
+                                     (kPatchHalves / 2),
+                    sum);
     }
   }
 
-  /* The same of level 1. */
-  __device__ __forceinline__ void make_level_1(int x, int y, int current)
+  /* The coefficients of level 1 of the tile. */
+  __device__ __forceinline__ void compute_level_1(int x, int y, int current)
   {
-    const int from_x = x >> 1, from_y = (y >> 1) + 4 * next;
+    const int from_x = x >> 1, from_y = (y >> 1) + 4 * strip_1;
     float sum[4];
 
-    if (from_x + 16 * half >= frame.coarse.width || from_y >= frame.coarse.height)
+    if (from_x + 16 * half >= frame.level_1.width || from_y >= frame.level_1.height)
       return;
-    make_next_terms(sum, next_columns.shifted(current * M::kSecondBytes),
-                    own_pixels.shifted(current * M::kCoarse),
-                    gauss + current * (M::kGaussBytes / 4), turn, expansion,
-                    HalfOneHotColumns{ones, half == 1});
-    if (lane % 4 / 2 == half && from_x + kCellX * (lane % 4) < frame.coarse.width)
-      store_cell(frame.next_cells,
-                 first_word_in_cells(frame.tiling.next_cells_across, from_x, from_y, lane), sum);
+    compute_half_strip_1(sum, columns_1.shifted(current * M::kLevel2Bytes),
+                         own_pixels.shifted(current * M::kLevel1Bytes),
+                         gauss_from + current * (M::kGaussBytes / 4), turn, expansion,
+                         HalfOneHotColumns{ones, half == 1});
+    if (lane % 4 / 2 == half && from_x + kPatchX * (lane % 4) < frame.level_1.width)
+      store_patch(frame.coefficients_1,
+                  first_word_in_patches(frame.tiling.patches_across_1, from_x, from_y, lane), sum);
   }
 
-  /* The tile that load() has begun to load, while it does the next one. */
-  __device__ __forceinline__ void make_tile()
+  /* Computes the tile that load() has started to load, and starts to load the next one meanwhile.
+   * The barrier makes the tile's copies and LUT indices visible to the team; with one buffer of LUT
+   * indices another one keeps them until all warps have read them. */
+  __device__ __forceinline__ void compute_tile()
   {
     const int x = next_x, y = next_y, current = buffer;
-    const int numbered = M::kNumberBuffers == 2 ? current * M::kNumbers : 0;
+    const int index_bytes = M::kIndexBuffers == 2 ? current * M::kIndicesBytes : 0;
 
-    store_numbers<Kind>(numbers + numbered, pixels, frame.source, quads);
+    store_indices<Kind>(indices_to + index_bytes, pixels, frame.picture, quads);
     cf::cp_async_wait<0>();
     named_barrier_sync<kThreads>(team + 1);
     advance();
     buffer ^= 1;
     if (has_tile())
       load();
-    make_level_0(x, y, current, numbered);
-    make_level_1(x, y, current);
-    if constexpr (M::kNumberBuffers == 1)
+    compute_level_0(x, y, current, index_bytes);
+    compute_level_1(x, y, current);
+    if constexpr (M::kIndexBuffers == 1)
       named_barrier_sync<kThreads>(team + 1);
   }
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The terms of levels 0 and 1 on tensor cores. They do not depend on the coarser levels' collapsed
- * images, so these kernels run beside the chain of small ones that make them.
+ * The Laplacian coefficients of levels 0 and 1 on tensor cores. They do not depend on the coarser
+ * levels' collapsed images, so this kernel runs concurrently with the coarse levels.
  */
 #include "cuda/llf/mma_laplacian_cta.cuh"
 
@@ -12,27 +12,27 @@ namespace cf::llf
 namespace
 {
 
-/* Threads whose registers are left to later grids; with derivatives none can be spared. */
-template <LutKind Kind> constexpr int kOtherThreads = kHasDerivative<Kind> ? 0 : 128;
+/* Threads of a later grid for which a CTA leaves registers; with derivatives it needs all. */
+template <LutKind Kind> constexpr int kLaterThreads = kHasDerivative<Kind> ? 0 : 128;
 
-/* CTAs stay for many tiles, since the table is dear, and load the next one meanwhile. */
+/* Persistent CTAs: each fills its LUT once, and its teams compute tile after tile. */
 template <LutKind Kind, int Copies>
-__global__ void __launch_bounds__(kMostTeams *kThreads + kOtherThreads<Kind>, 1)
+__global__ void __launch_bounds__(kMostTeams *kThreads + kLaterThreads<Kind>, 1)
     laplacian_fine_kernel(const __grid_constant__ Pixels pixels,
                           const __grid_constant__ Series series,
-                          const __grid_constant__ Frame frame, bool beside)
+                          const __grid_constant__ LaplacianFrame frame, bool beside)
 {
-  extern __shared__ __align__(128) uint8_t table[];
-  LaplacianTeam<Kind, Copies> team(pixels, series, frame, table);
+  extern __shared__ __align__(128) uint8_t memory[];
+  LaplacianTeam<Kind, Copies> team(pixels, series, frame, memory);
 
   begin(beside);
   team.place_first_tile();
   if (team.has_tile())
     team.load();
-  fill_rotations<Kind, Copies>(table, pixels, series);
+  fill_rotations<Kind, Copies>(memory, pixels, series);
   __syncthreads();
   while (team.has_tile())
-    team.make_tile();
+    team.compute_tile();
   end(beside);
 }
 
@@ -44,13 +44,14 @@ bool launch_kernel(Queue *queue, const FramePlan &plan, const Pixels &pixels, co
   const int across = blocks(pixels.width, kTileX), tiles = across * blocks(pixels.height, kTileY);
   const int teams = M::bytes(kMostTeams) <= queue->gpu.shared_per_block ? kMostTeams : 1;
   const int grid = std::min(tiles, queue->gpu.multiprocessors - plan.reserved_sms);
-  const Frame frame = {pyramid.level[1],
-                       pyramid.level[2],
-                       pyramid.cells[0],
-                       pyramid.cells[1],
-                       words_of(pixels),
-                       {tiles, across, Step(teams * grid, across), cells_across(pixels.width),
-                        cells_across(pyramid.level[1].width)}};
+  const LaplacianFrame frame = {pyramid.level[1],
+                                pyramid.level[2],
+                                pyramid.tiled[0],
+                                pyramid.tiled[1],
+                                words_of(pixels),
+                                {tiles, across, Step(teams * grid, across),
+                                 patches_across(pixels.width),
+                                 patches_across(pyramid.level[1].width)}};
 
   return launch(queue, "llf terms", laplacian_fine_kernel<Kind, Copies>, dim3(grid),
                 dim3(teams * kThreads), M::bytes(teams), pixels, series, frame, plan.beside_coarse);
@@ -64,7 +65,7 @@ bool mma_laplacian_fine(Queue *queue, const FramePlan &plan, const Pixels &pixel
   return with_lut_kind(pixels, [&](auto kind) {
     constexpr LutKind kKind = decltype(kind)::kKind;
     constexpr int kMost = kMostCopies<kKind>, kFew = kFewCopies<kKind>;
-    static_assert(Memory<kKind, kFew>::bytes(1) <= kMinSharedBytes, "all GPUs have room");
+    static_assert(Memory<kKind, kFew>::bytes(1) <= kMinSharedBytes, "every GPU has room");
 
     return cf_llf_plan_override.few_copies != 1 &&
                    Memory<kKind, kMost>::bytes(kMostTeams) <= queue->gpu.shared_per_block

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Level 0 in the shared memory of the Laplacian kernel: a LUT of rotations, and the LUT index
- * ("number") of each pixel. Where a LUT row stands for several intensities, the kernel also
+ * Level 0 in the shared memory of the Laplacian kernel: a LUT of rotations, and the LUT index of
+ * each pixel. Where a LUT row stands for several intensities, the kernel also
  * computes the derivative of the coefficient, and corrects it for the pixel's own intensity.
  */
 #pragma once
@@ -13,24 +13,22 @@ namespace cf::llf
 
 /* ---- Rotations ---- */
 
-/* For RGB luma and for 16 bits the LUT has a row per value of a number's high bits, computed for
+/* For RGB luma and for 16 bits the LUT has a row per value of an index's high bits, computed for
  * the middle of the low bits' range. The low bits count to first order, by the derivative.
- * kNumberShift is how far numbers are shifted left in shared memory. */
+ * kIndexShift is how far indices are shifted left in shared memory. */
 template <LutKind Kind>
-constexpr int kLowNumberBits = Kind == LutKind::kRgbLuma ? 3
-                               : Kind == LutKind::kU16   ? 8
-                                                         : 0;
-template <LutKind Kind>
-constexpr int kNumberShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
-template <LutKind Kind> constexpr bool kHasDerivative = kLowNumberBits<Kind> != 0;
+constexpr int kLowIndexBits = Kind == LutKind::kRgbLuma ? 3
+                              : Kind == LutKind::kU16   ? 8
+                                                        : 0;
+template <LutKind Kind> constexpr int kIndexShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
+template <LutKind Kind> constexpr bool kHasDerivative = kLowIndexBits<Kind> != 0;
 
 template <LutKind Kind>
 constexpr int
-    kTableRows = (LutOf<Kind>::kEntries + (1 << kLowNumberBits<Kind>)-1) >> kLowNumberBits<Kind>;
+    kTableRows = (LutOf<Kind>::kEntries + (1 << kLowIndexBits<Kind>)-1) >> kLowIndexBits<Kind>;
 
 /* The middle of the low bits' range. */
-template <LutKind Kind>
-constexpr float kMiddleNumber = 0.5f * (float)((1 << kLowNumberBits<Kind>)-1);
+template <LutKind Kind> constexpr float kMiddleIndex = 0.5f * (float)((1 << kLowIndexBits<Kind>)-1);
 
 /* Fills the LUT, a table per group; the CTA must synchronise before it reads it. A row of table c
  * has the rotations, cos and -sin, of harmonics 4 c + 1..4 c + 4, and is stored Copies times in
@@ -45,7 +43,7 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
     const int row = i % kEntries, group = i / kEntries;
     const float turns =
         series.turn *
-        intensity_of_row<Kind>(pixels, (float)(row << kLowNumberBits<Kind>)+kMiddleNumber<Kind>);
+        intensity_of_row<Kind>(pixels, (float)(row << kLowIndexBits<Kind>)+kMiddleIndex<Kind>);
     Rotation rotation((float)(4 * group + 1) * turns, turns);
     uint32_t words[4];
 
@@ -83,14 +81,14 @@ __device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2
 
 /* ---- LUT indices ---- */
 
-/* Bytes of a strip's numbers in shared memory. A strip is eight blocks of 4 x 4 pixels; the numbers
+/* Bytes of a strip's indices in shared memory. A strip is eight blocks of 4 x 4 pixels; the indices
  * of pixel (x, y) of all eight are adjacent, so that a lane gets them by one load. The padding puts
  * adjacent strips in different banks. */
 template <LutKind Kind>
 constexpr int kStripBytes = 128 * (int)sizeof(typename LutOf<Kind>::Sample) + 16;
 
-/* The byte offset of the number of pixel (x, y) of a tile. */
-template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_number(int x, int y)
+/* The byte offset of the index of pixel (x, y) of a tile. */
+template <LutKind Kind, int TileX> __device__ __forceinline__ int index_offset(int x, int y)
 {
   const int place = y % 4 * 32 + x % 4 * 8 + x % 32 / 4;
 
@@ -98,9 +96,9 @@ template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_numbe
          place * (int)sizeof(typename LutOf<Kind>::Sample);
 }
 
-/* Stores the numbers of eight adjacent pixels; `to` is the place of the first one's. */
+/* Stores the indices of eight adjacent pixels; `to` is the place of the first one's. */
 template <LutKind Kind>
-__device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
+__device__ __forceinline__ void store_indices(uint8_t *to, const Pixels &pixels,
                                               const PictureWords &picture,
                                               const typename LutOf<Kind>::Quad (&quads)[2])
 {
@@ -130,12 +128,12 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
     if constexpr (Kind == LutKind::kRgbLuma) {
       const uint32_t words[8] = {quads[0].x, quads[0].y, quads[0].z, quads[0].w,
                                  quads[1].x, quads[1].y, quads[1].z, quads[1].w};
-      uint32_t numbers[4];
+      uint32_t indices[4];
 
-      picture.luma_row.shifted_rows_of<4>(words, numbers);
+      picture.luma_row.shifted_rows_of<4>(words, indices);
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        pairs[k / 2][k % 2] = numbers[k];
+        pairs[k / 2][k % 2] = indices[k];
     }
 #pragma unroll
     for (int k = 0; k < 4; k++)
@@ -144,12 +142,12 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
   }
 }
 
-/* The numbers of pixel lane % 16 of each of a strip's eight blocks: the LUT rows whose addresses
+/* The indices of pixel lane % 16 of each of a strip's eight blocks: the LUT rows whose addresses
  * the lane gives to ldmatrix. */
 template <LutKind Kind, int Copies> struct LutIndices {
-  /* A row's offset in its table is (number >> kLowBits) * kBytes: a step of kStep in the number is
+  /* A row's offset in its table is (index >> kLowBits) * kBytes: a step of kStep in the index is
    * kBytes, by a multiplication or a division. */
-  static constexpr int kLowBits = kLowNumberBits<Kind> + kNumberShift<Kind>;
+  static constexpr int kLowBits = kLowIndexBits<Kind> + kIndexShift<Kind>;
   static constexpr int kStep = 1 << kLowBits, kBytes = Copies * kGroupBytes;
   static constexpr int kFactor = kBytes > kStep ? kBytes / kStep : 1;
   static constexpr int kDivisor = kBytes < kStep ? kStep / kBytes : 1;
@@ -221,10 +219,10 @@ template <LutKind Kind> struct LutDerivative {
 #pragma unroll
         for (int c = 0; c < kGroups; c++) {
           const float radians = -turn.radians[c] * step;
-          const bool slope = lane / 4 % 2, used = lane / 8 == n;
+          const bool is_derivative = lane / 4 % 2, used = lane / 8 == n;
 
-          word[n][c][0] = used ? slope ? cf::pack_half2(0.0f, radians) : 0x00003c00u : 0u;
-          word[n][c][1] = used ? slope ? cf::pack_half2(-radians, 0.0f) : 0x3c000000u : 0u;
+          word[n][c][0] = used ? is_derivative ? cf::pack_half2(0.0f, radians) : 0x00003c00u : 0u;
+          word[n][c][1] = used ? is_derivative ? cf::pack_half2(-radians, 0.0f) : 0x3c000000u : 0u;
           word[n][c][0] = keep_in_register(word[n][c][0]);
           word[n][c][1] = keep_in_register(word[n][c][1]);
         }
@@ -241,7 +239,7 @@ template <LutKind Kind> struct DerivativeSums {
 
   /* Adds block j. */
   __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
-                                      const LutDerivative<Kind> &slopes)
+                                      const LutDerivative<Kind> &derivative)
   {
 #pragma unroll
     for (int c = 0; c < kGroups; c++) {
@@ -255,23 +253,23 @@ template <LutKind Kind> struct DerivativeSums {
         products[k] = as_bits(__hmul2(__low2half2(pair), turned));
         products[2 + k] = as_bits(__hmul2(__high2half2(pair), turned));
       }
-      mma_f32(sums[j % 2], products, slopes.word[j / 2][c]);
+      mma_f32(sums[j % 2], products, derivative.word[j / 2][c]);
     }
   }
 
-  /* The strip's coefficients, corrected by the low bits. `numbers` points to those of the lane's
+  /* The strip's coefficients, corrected by the low bits. `indices` points to those of the lane's
    * first pair of pixels; its second is two rows below. */
-  __device__ __forceinline__ void values(float (&sum)[4], const uint8_t *numbers) const
+  __device__ __forceinline__ void values(float (&sum)[4], const uint8_t *indices) const
   {
     constexpr int kBelow = 2 * 32 * (int)sizeof(uint16_t);
-    constexpr float kOne = (float)(1 << (24 - 10 - kNumberShift<Kind>)),
-                    kMiddle = kMiddleNumber<Kind>;
-    constexpr uint32_t kMask = ((1 << kLowNumberBits<Kind>)-1 << kNumberShift<Kind>)*65537u;
+    constexpr float kOne = (float)(1 << (24 - 10 - kIndexShift<Kind>)),
+                    kMiddle = kMiddleIndex<Kind>;
+    constexpr uint32_t kMask = ((1 << kLowIndexBits<Kind>)-1 << kIndexShift<Kind>)*65537u;
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       /* Low bits, read as fp16, are denormals: the product is (low - middle) / 1024. */
-      const uint32_t bits = *reinterpret_cast<const uint32_t *>(numbers + k * kBelow) & kMask;
+      const uint32_t bits = *reinterpret_cast<const uint32_t *>(indices + k * kBelow) & kMask;
       const float2 off = __half22float2(
           __hfma2(as_half2(bits), __float2half2_rn(kOne), __float2half2_rn(-kMiddle / 1024.0f)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The order of a frame's kernels on tensor cores.
+ * The launch plan of a frame on tensor cores, and the order of its kernels (cuda/llf/README.md).
  */
 #include "cuda/common/int_math.cuh"
 #include "cuda/llf/types.cuh"
@@ -14,8 +14,8 @@ namespace cf::llf
 namespace
 {
 
-/* CTAs of the coarse levels behind the kernel that makes levels 3 and 4; 0 where levels do not
- * allow that kernel. The last of all levels is made by another. */
+/* The CTAs of the coarse levels' cluster after the kernel that computes levels 3 and 4; 0 if the
+ * pyramid rules that kernel out: level 4 must not be the coarsest, and must fit the cluster. */
 int fused_cluster_ctas(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid)
 {
   const int ctas = smaller(cluster_ctas, kFusedClusterCtas);
@@ -23,10 +23,10 @@ int fused_cluster_ctas(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid)
   return pyramid.images > 5 && mma_coarse_first_level(gpu, ctas, pyramid, 4) == 4 ? ctas : 0;
 }
 
-/* An override's choice, or the plan's own. */
-int chosen(int forced, int own)
+/* The override's choice, unless that is -1; then the plan's. */
+int chosen(int forced, int planned)
 {
-  return forced >= 0 ? forced : own;
+  return forced >= 0 ? forced : planned;
 }
 
 } // namespace
@@ -42,19 +42,19 @@ FramePlan plan_frame(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyrami
   const CfLlfPlanOverride &forced = cf_llf_plan_override;
   const int ctas =
       forced.cluster_ctas >= 0 ? smaller(forced.cluster_ctas, gpu.cluster_ctas) : gpu.cluster_ctas;
-  const long long level_3 = (long long)pyramid.level[3].width * pyramid.level[3].height;
+  const long long pixels_3 = (long long)pyramid.level[3].width * pyramid.level[3].height;
   const bool u8 = !pixels.wide && pixels.colour != Colour::RGB;
   const int fused_ctas = fused_cluster_ctas(gpu, ctas, pyramid);
   FramePlan plan = {};
 
-  /* Levels with weights are collapsed with the picture. */
+  /* Weighted levels cannot be coarse ones: only the output kernel applies weights. */
   plan.coarse_first_level =
       mma_coarse_first_level(gpu, ctas, pyramid, pyramid.weighted > 2 ? pyramid.weighted : 2);
   plan.cluster_ctas = ctas;
   plan.fuse_levels_3_4 =
       fused_ctas > 0 && chosen(forced.fuse_levels_3_4,
                                plan.coarse_first_level > 2 &&
-                                   level_3 <= (u8 ? kFuse34MaxPixelsU8 : kFuse34MaxPixelsOther));
+                                   pixels_3 <= (u8 ? kFuse34MaxPixelsU8 : kFuse34MaxPixelsOther));
   if (plan.fuse_levels_3_4) {
     plan.coarse_first_level = 4;
     plan.cluster_ctas = fused_ctas;
@@ -102,7 +102,7 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
       (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;
   for (int fine = first - 1; fine >= kOutputLevel; fine--) {
-    if (!expand(queue, series, Batch{true, true, nullptr}, pyramid, fine))
+    if (!collapse_level(queue, series, Batch{true, true, nullptr}, pyramid, fine))
       return false;
   }
   if (pyramid.weighted > 0 && series.linear != 0.0f &&

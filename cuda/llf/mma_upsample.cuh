@@ -283,15 +283,16 @@ struct HalfOneHotColumns {
   }
 };
 
-/* A level's own pixels in a lane's two rows of a strip: the lane's words of their components, and
- * their Gaussian. The strip's first is in `column`; what is beyond the border is the level's last:
- * a product spreads it, times zero, and what is no number would stay one. */
+/* A level's own components and Gaussian in a lane's two rows of a strip. The lane's pixel of block
+ * j is in column `column` + 4 j. Beyond the border it is the row's last pixel: products there are
+ * multiplied by 0, but a NaN from outside the image would remain. */
 struct OwnRows {
-  const uint32_t *words; /* the lane's of pixel 0 */
+  const uint32_t *words; /* the lane's word of the level's first pixel */
   const float *gauss;
-  uint32_t first[2]; /* pixel of the rows; of 65536x65536's level 1 there are 2^30 */
+  uint32_t first[2]; /* the index of each row's first pixel: below 2^30 up to 65536x65536 */
   int column, width;
 
+  /* The index of the lane's pixel of block j. */
   __device__ __forceinline__ uint32_t at(int row, int j) const
   {
     return first[row] + (uint32_t)min(column + 4 * j, width - 1);
@@ -307,9 +308,9 @@ struct OwnRows {
  * strip_pixel_y (lane, q)). coarse_of (j, words) loads the coarse samples of block j, as
  * Columns::load() does. */
 template <typename CoarseOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
-                                             const HarmonicFrequencies &turn, int lane,
-                                             const OwnRows &own, CoarseOf coarse_of)
+__device__ __forceinline__ void strip_coefficients(float (&sum)[4], const Expansion &expansion,
+                                                   const HarmonicFrequencies &turn, int lane,
+                                                   const OwnRows &own, CoarseOf coarse_of)
 {
 #pragma unroll
   for (int q = 0; q < 4; q++)

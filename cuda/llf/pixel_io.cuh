@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Between a picture's codes and what is filtered: intensities in, and out the filtered intensity
- * with the colours that follow it.
+ * From a picture's codes to intensities, and back: the filter's change of an intensity becomes new
+ * codes, of the filtered channel and of the colours that follow it.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int
   return intensity;
 }
 
-/* The same for any picture; there is no RGB of more than 8 bits. */
+/* The same for any picture. RGB pictures have 8 bits. */
 __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int y)
 {
   if (pixels.wide)
@@ -52,7 +52,7 @@ __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, fl
                                            min(y + (i >> 1), pixels.height - 1));
 }
 
-/* The quad's intensities before clamping; pixels outside repeat the nearest one inside. */
+/* A quad's intensities before clamping, with the border replicated. */
 __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, float quad[4])
 {
   if (pixels.wide)
@@ -63,24 +63,25 @@ __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, fl
     load_quad<uint8_t, Colour::SINGLE>(pixels, x, y, quad);
 }
 
-/* --- what the filter adds, eased off, and colours that follow (plan/llf_plan.h) --- */
+/* ---- The change, with `protect`, and colours that follow (plan/llf_plan.h) ---- */
 
-/* value / (1 + (value * unit / room)^4)^(1/4) */
+/* cf_llf_shoulder(), as value / (1 + (value * unit / room)^4)^(1/4). `room` is above 0. */
 __device__ __forceinline__ float shoulder(float value, float unit, float room)
 {
-  const float part = value * unit * reciprocal_approx(room), squared = part * part;
+  const float ratio = value * unit * reciprocal_approx(room), squared = ratio * ratio;
 
   return value * sqrt_approx(rsqrt_approx(fmaf(squared, squared, 1.0f)));
 }
 
-__device__ __forceinline__ float eased(const Pixels &pixels, float luma, float added)
+/* cf_llf_protected() of one channel, or without `protect` the change itself. */
+__device__ __forceinline__ float protected_change(const Pixels &pixels, float luma, float added)
 {
   const float end = added > 0.0f ? 1.0f : 0.0f;
 
   return shoulder(added, 1.0f, fmaf(pixels.most_of_room, fabsf(end - luma), pixels.free_room));
 }
 
-/* Of `follow` that rises, in the dark less than luma's gain; what falls has none. */
+/* `follow` where luma rises, eased in the dark; 0 where luma falls. */
 __device__ __forceinline__ float eased_rise(float luma, float follow)
 {
   const float t = __saturatef(luma * (float)(1.0 / CF_LLF_EASED_BELOW));
@@ -88,30 +89,38 @@ __device__ __forceinline__ float eased_rise(float luma, float follow)
   return t * t * fmaf(-2.0f, t, 3.0f) * fmaxf(follow, 0.0f);
 }
 
-/* --- codes as they are read and made --- */
+/* ---- Codes as floating-point numbers ---- */
 
+/* Codes are computed with an offset (kCodeOffset), so that few instructions read and round them:
+ * 8-bit codes are the second byte of a float from 32768 on, or for RGB the low byte of a half from
+ * 1024 on; 16-bit codes are a half too large, so that truncation rounds them. */
+template <typename Sample> constexpr float kCodeOffset = sizeof(Sample) == 1 ? 32768.0f : 0.5f;
+constexpr float kRgbCodeOffset = 1024.0f;
+
+/* The code in the low bits of kWhole + code. */
 __device__ __forceinline__ float code_of_bits(uint32_t bits)
 {
   return __uint_as_float(bits) - kWhole;
 }
 
-/* The low bits are the code; `code` is a half too large, so that cutting off rounds. */
+/* Bits whose low 16 are the clamped and rounded code. `code` has the offset of 16-bit samples. */
 __device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
 {
   return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), kWhole));
 }
 
-/* The smallest denormal. As many of them as a number says are that number, rounded, as an integer;
- * negative ones are far below 0. */
+/* The smallest denormal: the bits of n times it are the integer n. */
 constexpr float kDenormal = 1.40129846e-45f;
 
-__device__ __forceinline__ int rounded(float number, float minus_offset)
+/* `number` rounded to an integer, less an offset: minus_offset is -offset * kDenormal. Where the
+ * result is below 0 it is some negative integer. */
+__device__ __forceinline__ int rounded_integer(float number, float minus_offset)
 {
   return __float_as_int(fmaf(number, kDenormal, minus_offset));
 }
 
-/* Two numbers, limited to bytes, and two bytes more. */
-__device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t bytes)
+/* Two integers as bytes 0 and 1, clamped to 0..255; bytes 2 and 3 are bytes 0 and 1 of `bytes`. */
+__device__ __forceinline__ uint32_t pack_clamped_bytes(int low, int high, uint32_t bytes)
 {
   uint32_t packed;
 
@@ -119,153 +128,156 @@ __device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t by
   return packed;
 }
 
-/* How much larger codes are than they should be, so that they are read and rounded in few
- * instructions: bytes are the second byte of a float, or in RGB the low bits of a half, and numbers
- * of 16 bits are cut off. */
-template <typename Sample> constexpr float kOffset = sizeof(Sample) == 1 ? 32768.0f : 0.5f;
-constexpr float kOffsetOfRgb = 1024.0f;
-
+/* The clamped and rounded code, from one with the offset. */
 template <typename Sample>
-__device__ __forceinline__ uint32_t limited_code(float made, float max_code)
+__device__ __forceinline__ uint32_t rounded_code(float code, float max_code)
 {
   if constexpr (sizeof(Sample) == 1)
-    return limited_bytes(rounded(made, -kOffset<Sample> * kDenormal), 0, 0);
+    return pack_clamped_bytes(rounded_integer(code, -kCodeOffset<Sample> * kDenormal), 0, 0);
   else
-    return rounded_bits(made, max_code);
+    return rounded_bits(code, max_code);
 }
 
-/* What a sample becomes is said once, for pictures that are read by samples and by words. Codes are
- * made a half too large. */
+/* ---- The filtered codes, for pictures that are read sample by sample and in vectors ---- */
 
-/* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
-constexpr float kMostGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
+/* A colour's gain is computed as a share of the largest gain, so that saturation limits it. */
+constexpr float kMaxGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
 
-/* Of RGB, in codes: see filtered_colours(). */
-struct Colours {
-  float luma[3], scale, linear_part, linear_offset, old_offset, part_of_room, part_of_white;
-  float free_room, epsilon, dark, dark_offset, minus_strength;
+/* Factors and addends of filtered_colours(). A slope is per unit of its luma and ceiling. */
+struct RgbFactors {
+  float luma_weight[3];
+  float scale, linear_slope, linear_offset; /* of the change */
+  float luma_offset;
+  float room_slope, room_offset, free_room; /* of `protect` */
+  float epsilon, dark_slope, dark_offset, minus_strength;
 };
 
-inline Colours colours_of(const Pixels &pixels, float linear)
+inline RgbFactors rgb_factors_of(const Pixels &pixels, float linear)
 {
   const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
 
-  Colours colours = {};
+  RgbFactors factors = {};
 
-  colours.scale = pixels.scale;
+  factors.scale = pixels.scale;
   for (int c = 0; c < 3; c++)
-    colours.luma[c] = pixels.weight[c] * pixels.scale;
-  colours.linear_part = linear / kMostGain;
-  colours.linear_offset = -linear * epsilon;
-  colours.old_offset = kMostGain * (epsilon - kOffsetOfRgb);
-  colours.part_of_room = pixels.most_of_room / kMostGain;
-  colours.part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
-  colours.free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
-  colours.epsilon = kMostGain * epsilon;
-  colours.dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
-  colours.minus_strength = -pixels.strength / kMostGain;
-  colours.dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
-  return colours;
+    factors.luma_weight[c] = pixels.weight[c] * pixels.scale;
+  factors.linear_slope = linear / kMaxGain;
+  factors.linear_offset = -linear * epsilon;
+  factors.luma_offset = kMaxGain * (epsilon - kRgbCodeOffset);
+  factors.room_slope = pixels.most_of_room / kMaxGain;
+  factors.room_offset = pixels.most_of_room * (pixels.scale + epsilon);
+  factors.free_room = pixels.free_room * pixels.scale * kMaxGain * pixels.scale;
+  factors.epsilon = kMaxGain * epsilon;
+  factors.dark_slope = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMaxGain * pixels.scale);
+  factors.minus_strength = -pixels.strength / kMaxGain;
+  factors.dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
+  return factors;
 }
 
+/* The intensity of a luma code with the offset. */
 template <typename Sample>
 __device__ __forceinline__ float luma_of(const Pixels &pixels, float code)
 {
   return __saturatef(
-      fmaf(pixels.weight[0], code, fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias)));
+      fmaf(pixels.weight[0], code, fmaf(-kCodeOffset<Sample>, pixels.weight[0], pixels.bias)));
 }
 
-/* The code of `luma`, to which `value` is added. Chroma follows `added`, at full strength. */
+/* The filtered code, from the code and its intensity. `change` is what the filter adds to the
+ * intensity. *added is the same with `protect`: chroma follows that, whatever the strength. */
 __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float code, float luma,
-                                               float value, float *added)
+                                               float change, float *added)
 {
-  *added = eased(pixels, luma, value);
+  *added = protected_change(pixels, luma, change);
   return fmaf(pixels.strength * pixels.scale, *added, code);
 }
 
-/* What a change is divided by, kMostGain times as much as in plan/llf_plan.h: `base` is of luma and
- * an epsilon where that rises, else of luma, and `least` of an epsilon. */
-__device__ __forceinline__ float part_of_gain(float base, float least, float change)
+/* (1 + follow) / kMaxGain, clamped to 0..1, with follow = kMaxGain * change / max (base, least).
+ * `base` is kMaxGain times luma, or luma plus an epsilon where it rises; `least`: kMaxGain
+ * epsilons.
+ */
+__device__ __forceinline__ float gain_share(float base, float least, float change)
 {
-  return __saturatef(fmaf(change, reciprocal_approx(fmaxf(base, least)), 1.0f / kMostGain));
+  return __saturatef(fmaf(change, reciprocal_approx(fmaxf(base, least)), 1.0f / kMaxGain));
 }
 
-/* How chroma follows: to codes up to `most` from the centre `falls` times them is added, which is
- * less than 0 where they come nearer, and `rises` times them, which ends eases off. */
+/* `follow` for a chroma sample: below 0 in `falls` or above 0 in `rises`, the other is 0. `most`:
+ * in codes, how far from the centre chroma follows. */
 struct Follow {
   float falls, rises, most;
 };
 
-/* Two pixels side by side, added up: luma, and what the filter adds to it. */
-struct Two {
+/* Sums over two adjacent pixels: the luma, and what the filter adds to it. */
+struct PairSum {
   float luma, added;
 };
 
-/* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
- * `below`. */
+/* `follow` for the mean of two pairs: `above` and `below` are the shares of one pixel of the first
+ * and of the second pair. */
 __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above, float below,
-                                              const Two &first, const Two &second)
+                                              const PairSum &first, const PairSum &second)
 {
-  const float second_lumas = fmaf(kMostGain * below, second.luma, kMostGain * kGainEpsilon);
-  const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
+  const float below_lumas = fmaf(kMaxGain * below, second.luma, kMaxGain * kGainEpsilon);
+  const float lumas = fmaf(kMaxGain * above, first.luma, below_lumas);
   const float change = fmaf(above, first.added, below * second.added);
-  const float part = part_of_gain(change > 0.0f ? lumas : lumas - kMostGain * kGainEpsilon,
-                                  kMostGain * kGainEpsilon, change);
-  const float follow = fmaf(kMostGain, part, -1.0f);
+  const float gain = gain_share(change > 0.0f ? lumas : lumas - kMaxGain * kGainEpsilon,
+                                kMaxGain * kGainEpsilon, change);
+  const float follow = fmaf(kMaxGain, gain, -1.0f);
 
   return Follow{fminf(follow, 0.0f),
-                eased_rise(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), follow),
-                pixels.most_chroma / kMostGain * lumas};
+                eased_rise(fmaf(lumas, 1.0f / kMaxGain, -kGainEpsilon), follow),
+                pixels.most_chroma / kMaxGain * lumas};
 }
 
-/* Two chroma samples of the same place. Without a branch: so time does not depend on the picture.
- */
+/* The filtered codes of the two chroma samples of a pixel, with the offset. No branches: the time
+ * does not depend on the picture. */
 template <typename Sample>
 __device__ __forceinline__ void filtered_chroma(const Pixels &pixels, const Follow &follow,
-                                                float first, float second, float made[2])
+                                                float first, float second, float filtered[2])
 {
-  const float centre = pixels.chroma_centre + kOffset<Sample>, unit = pixels.chroma_unit;
+  const float centre = pixels.chroma_centre + kCodeOffset<Sample>, unit = pixels.chroma_unit;
   const float from_first = first - centre, from_second = second - centre;
   const float farther = fmaxf(fabsf(from_first), fabsf(from_second));
-  const float left = fmaxf(fmaf(-unit, farther, 0.5f), 0.0f);
+  const float room = fmaxf(fmaf(-unit, farther, 0.5f), 0.0f);
   const float rise = shoulder(follow.rises, unit * fminf(farther, follow.most),
-                              fmaf(pixels.most_of_room, left, pixels.free_room));
+                              fmaf(pixels.most_of_room, room, pixels.free_room));
   const float gain = pixels.strength * (follow.falls + rise);
 
-  made[0] = fmaf(gain, fminf(fmaxf(from_first, -follow.most), follow.most), first);
-  made[1] = fmaf(gain, fminf(fmaxf(from_second, -follow.most), follow.most), second);
+  filtered[0] = fmaf(gain, fminf(fmaxf(from_first, -follow.most), follow.most), first);
+  filtered[1] = fmaf(gain, fminf(fmaxf(from_second, -follow.most), follow.most), second);
 }
 
-/* Red, green and blue, of kMostGain times their codes and kOffsetOfRgb; what is made are codes.
- * Luma of these is never beyond 0..1. Here luma and ceiling are kMostGain times what
- * plan/llf_plan.h has with CF_LLF_GAIN_EPSILON added. */
-__device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Colours &colours,
-                                                 const float code[3], float delta, float made[3])
+/* The filtered codes of red, green and blue, without an offset. `code`: kMaxGain times the codes
+ * with kRgbCodeOffset. `delta`: the change of the luma intensity, without the linear part. `luma`
+ * and `ceiling` are kMaxGain times those of plan/llf_plan.h plus CF_LLF_GAIN_EPSILON, in codes.
+ * Luma is never outside 0..1: RGB codes are full-range. */
+__device__ __forceinline__ void filtered_colours(const Pixels &pixels, const RgbFactors &factors,
+                                                 const float code[3], float delta,
+                                                 float filtered[3])
 {
-  const float sum =
-      fmaf(colours.luma[2], code[2], fmaf(colours.luma[1], code[1], colours.luma[0] * code[0]));
-  const float luma = sum + colours.old_offset;
-  const float ceiling = fmaxf(code[0], fmaxf(code[1], code[2])) + colours.old_offset;
+  const float sum = fmaf(factors.luma_weight[2], code[2],
+                         fmaf(factors.luma_weight[1], code[1], factors.luma_weight[0] * code[0]));
+  const float luma = sum + factors.luma_offset;
+  const float ceiling = fmaxf(code[0], fmaxf(code[1], code[2])) + factors.luma_offset;
   const float added =
-      fmaf(colours.linear_part, luma, fmaf(colours.scale, delta, colours.linear_offset));
+      fmaf(factors.linear_slope, luma, fmaf(factors.scale, delta, factors.linear_offset));
   const bool rises = added > 0.0f;
-  const float left =
-      rises ? fmaf(-colours.part_of_room, ceiling, colours.part_of_white) : pixels.most_of_room;
-  const float base = rises ? luma : luma - colours.epsilon;
+  const float room =
+      rises ? fmaf(-factors.room_slope, ceiling, factors.room_offset) : pixels.most_of_room;
+  const float base = rises ? luma : luma - factors.epsilon;
   const float change =
-      shoulder(added, rises ? ceiling : kMostGain, fmaf(left, base, colours.free_room));
-  const float t = __saturatef(fmaf(luma, colours.dark, colours.dark_offset));
+      shoulder(added, rises ? ceiling : kMaxGain, fmaf(room, base, factors.free_room));
+  const float t = __saturatef(fmaf(luma, factors.dark_slope, factors.dark_offset));
   const float ease = rises ? t * t * fmaf(-2.0f, t, 3.0f) : 1.0f;
-  const float part = part_of_gain(base, colours.epsilon, change);
-  const float follow = ease * fmaf(pixels.strength, part, colours.minus_strength);
-  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffsetOfRgb));
+  const float gain = gain_share(base, factors.epsilon, change);
+  const float follow = ease * fmaf(pixels.strength, gain, factors.minus_strength);
+  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kRgbCodeOffset));
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    made[c] = fmaf(follow + 1.0f / kMostGain, code[c], grey);
+    filtered[c] = fmaf(follow + 1.0f / kMaxGain, code[c], grey);
 }
 
-/* --- by samples --- */
+/* ---- Stores, sample by sample ---- */
 
 template <typename Sample>
 __device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, int y, uint32_t code)
@@ -276,14 +288,15 @@ __device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, i
 }
 
 template <typename Sample>
-__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
+__device__ __forceinline__ void store_rounded(const Pixels &pixels, int c, int x, int y, float code)
 {
-  store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
+  store_code<Sample>(pixels, c, x, y, rounded_code<Sample>(code, pixels.max_code));
 }
 
-__device__ __forceinline__ void store_colour(const Pixels &pixels, int c, int x, int y, float made)
+__device__ __forceinline__ void store_rounded_rgb(const Pixels &pixels, int c, int x, int y,
+                                                  float code)
 {
-  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, 0.0f), 0, 0));
+  store_code<uint8_t>(pixels, c, x, y, pack_clamped_bytes(rounded_integer(code, 0.0f), 0, 0));
 }
 
 template <typename Sample>
@@ -294,40 +307,40 @@ __device__ __forceinline__ float load_code(const Pixels &pixels, int c, int x, i
 }
 
 template <typename Sample>
-__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+__device__ __forceinline__ float load_offset_code(const Pixels &pixels, int c, int x, int y)
 {
-  return load_code<Sample>(pixels, c, x, y) + kOffset<Sample>;
+  return load_code<Sample>(pixels, c, x, y) + kCodeOffset<Sample>;
 }
 
 template <typename Sample>
 __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
                                                     const Follow &follow)
 {
-  float made[2];
+  float filtered[2];
 
-  filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, 1, x, y),
-                          load_sample<Sample>(pixels, 2, x, y), made);
-  store_made<Sample>(pixels, 1, x, y, made[0]);
-  store_made<Sample>(pixels, 2, x, y, made[1]);
+  filtered_chroma<Sample>(pixels, follow, load_offset_code<Sample>(pixels, 1, x, y),
+                          load_offset_code<Sample>(pixels, 2, x, y), filtered);
+  store_rounded<Sample>(pixels, 1, x, y, filtered[0]);
+  store_rounded<Sample>(pixels, 2, x, y, filtered[1]);
 }
 
-/* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
- * picture does not have repeat those beside them. */
+/* Stores the chroma samples of a quad, each of which follows the mean of its pixels. `columns` and
+ * `rows` of the quad are in the picture; a missing column repeats the first in luma and added. */
 template <typename Sample>
 __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x, int y,
                                                      int columns, int rows, const float luma[4],
                                                      const float added[4])
 {
   const int sx = pixels.subsampling_x;
-  auto two_of = [&](int k, int other) {
-    return Two{luma[k] + luma[other], added[k] + added[other]};
+  auto pair_sum_of = [&](int k, int other) {
+    return PairSum{luma[k] + luma[other], added[k] + added[other]};
   };
 
   if (sx && pixels.subsampling_y) {
     const float below = rows == 2 ? 0.25f : 0.0f;
     store_chroma_sample<Sample>(
         pixels, x >> 1, y >> 1,
-        follow_quad(pixels, 0.5f - below, below, two_of(0, 1), two_of(2, 3)));
+        follow_quad(pixels, 0.5f - below, below, pair_sum_of(0, 1), pair_sum_of(2, 3)));
     return;
   }
 #pragma unroll
@@ -335,9 +348,9 @@ __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x
     const int column = k & 1, row = k >> 1;
 
     if (row < rows && column < (sx ? 1 : columns)) {
-      const Two two = sx ? two_of(row * 2, row * 2 + 1) : two_of(k, k);
+      const PairSum sum = sx ? pair_sum_of(row * 2, row * 2 + 1) : pair_sum_of(k, k);
       store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
-                                  follow_quad(pixels, 0.5f, 0.0f, two, two));
+                                  follow_quad(pixels, 0.5f, 0.0f, sum, sum));
     }
   }
 }
@@ -353,10 +366,10 @@ __device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
                                          y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
 }
 
-/* Writes what the filter makes of the quad at (x, y): to intensities between 0 and 1 it adds
- * `linear` times them and `delta`. */
+/* Writes the quad at (x, y), and the chroma of its pixels. The filter adds linear * intensity +
+ * delta to an intensity. */
 template <typename Sample, Colour Kind>
-__device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &colours,
+__device__ __forceinline__ void store_quad(const Pixels &pixels, const RgbFactors &factors,
                                            float linear, int x, int y, const float delta[4])
 {
   const int columns = min(2, pixels.width - x), rows = min(2, pixels.height - y);
@@ -376,20 +389,20 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &
       continue;
     }
     if constexpr (Kind == Colour::RGB) {
-      float code[3], made[3];
+      float code[3], filtered[3];
 
 #pragma unroll
       for (int c = 0; c < 3; c++)
-        code[c] = kMostGain * (load_code<Sample>(pixels, c, to_x, to_y) + kOffsetOfRgb);
-      filtered_colours(pixels, colours, code, delta[k], made);
+        code[c] = kMaxGain * (load_code<Sample>(pixels, c, to_x, to_y) + kRgbCodeOffset);
+      filtered_colours(pixels, factors, code, delta[k], filtered);
 #pragma unroll
       for (int c = 0; c < 3; c++)
-        store_colour(pixels, c, to_x, to_y, made[c]);
+        store_rounded_rgb(pixels, c, to_x, to_y, filtered[c]);
     } else {
-      const float code = load_sample<Sample>(pixels, 0, to_x, to_y);
+      const float code = load_offset_code<Sample>(pixels, 0, to_x, to_y);
 
       luma[k] = luma_of<Sample>(pixels, code);
-      store_made<Sample>(
+      store_rounded<Sample>(
           pixels, 0, to_x, to_y,
           filtered_luma(pixels, code, luma[k], fmaf(linear, luma[k], delta[k]), added + k));
     }
@@ -399,16 +412,16 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &
     store_chroma_of_quad<Sample>(pixels, x, y, columns, rows, luma, added);
 }
 
-/* The same for any picture; there is no RGB of more than 8 bits. Without `linear`. */
-__device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &colours, int x,
+/* The same for any picture, with linear = 0. RGB pictures have 8 bits. */
+__device__ __forceinline__ void store_quad(const Pixels &pixels, const RgbFactors &factors, int x,
                                            int y, const float delta[4])
 {
   if (pixels.wide)
-    store_quad<uint16_t, Colour::CHROMA>(pixels, colours, 0.0f, x, y, delta);
+    store_quad<uint16_t, Colour::CHROMA>(pixels, factors, 0.0f, x, y, delta);
   else if (pixels.colour == Colour::RGB)
-    store_quad<uint8_t, Colour::RGB>(pixels, colours, 0.0f, x, y, delta);
+    store_quad<uint8_t, Colour::RGB>(pixels, factors, 0.0f, x, y, delta);
   else
-    store_quad<uint8_t, Colour::CHROMA>(pixels, colours, 0.0f, x, y, delta);
+    store_quad<uint8_t, Colour::CHROMA>(pixels, factors, 0.0f, x, y, delta);
 }
 
 } // namespace cf::llf

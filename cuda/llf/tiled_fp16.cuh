@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The layout in which the Laplacian kernel leaves the coefficients of levels 0 and 1 to the output
- * kernel: fp16 in tiles (cells) of 8 x 4 pixels, 64 bytes each, row by row. Two rows of a cell are
- * 32 bytes, in the order of the sums of expand_strip(): pixels x and x + 4 are adjacent.
+ * kernel: fp16 in patches of 8 x 4 pixels, 64 bytes each, row by row. Two rows of a patch are 32
+ * bytes, in the order of the sums of strip_coefficients(): pixels x and x + 4 are adjacent.
  */
 #pragma once
 
@@ -11,31 +11,33 @@
 namespace cf::llf
 {
 
-constexpr int kCellX = 8, kCellY = 4, kCellHalves = 32;
+constexpr int kPatchX = 8, kPatchY = 4, kPatchHalves = 32;
 
-__host__ __device__ inline int cells_across(int width)
+__host__ __device__ inline int patches_across(int width)
 {
-  return (int)((unsigned)(width + kCellX - 1) / kCellX);
+  return (int)((unsigned)(width + kPatchX - 1) / kPatchX);
 }
 
-/* The index of pixel (x, y) in its cell, x < kCellX and y < kCellY. */
-__host__ __device__ constexpr int place_in_cell(int x, int y)
+/* The index of pixel (x, y) in its patch, x < kPatchX and y < kPatchY. */
+__host__ __device__ constexpr int place_in_patch(int x, int y)
 {
   return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
 }
 
-/* The first of the two words, of the whole plane, that a lane stores of the 32 x 4 strip at (x, y);
- * `across` is the number of cells in a row of cells. */
-__device__ __forceinline__ uint32_t first_word_in_cells(int across, int x, int y, int lane)
+/* The index of the first of the two words that a lane stores of the 32 x 4 strip at (x, y);
+ * `across` is the number of patches in a row of patches. */
+__device__ __forceinline__ uint32_t first_word_in_patches(int across, int x, int y, int lane)
 {
-  const uint32_t cell = (uint32_t)y / kCellY * (uint32_t)across + (uint32_t)x / kCellX + lane % 4;
-  return cell * (kCellHalves / 2) + lane / 4;
+  const uint32_t patch =
+      (uint32_t)y / kPatchY * (uint32_t)across + (uint32_t)x / kPatchX + lane % 4;
+  return patch * (kPatchHalves / 2) + lane / 4;
 }
 
 /* Stores a lane's four sums of a strip. */
-__device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, const float sum[4])
+__device__ __forceinline__ void store_patch(__half *patches, uint32_t first_word,
+                                            const float sum[4])
 {
-  uint32_t *const to = reinterpret_cast<uint32_t *>(cells) + first_word;
+  uint32_t *const to = reinterpret_cast<uint32_t *>(patches) + first_word;
 
   to[0] = cf::pack_half2(sum[0], sum[1]);
   to[8] = cf::pack_half2(sum[2], sum[3]);

@@ -15,20 +15,23 @@ namespace cf::llf
  * take SMs from them. */
 constexpr int kFuse34MaxPixelsU8 = 70000, kFuse34MaxPixelsOther = 40000;
 
-/* CTAs of the coarse levels' cluster, each of which fills an SM: at most, and behind the kernel
- * that makes levels 3 and 4, where there is less left to share. */
+/* The most CTAs of the coarse levels' cluster, each of which fills an SM: in general, and after the
+ * kernel that computes levels 3 and 4, where fewer rows are left to share. */
 constexpr int kMaxClusterCtas = 16, kFusedClusterCtas = 8;
 
-/* Pixels of the finest level that one CTA makes alone: above, kernels of its own are faster. */
+/* The most pixels of a level that one CTA computes alone: a larger one is faster in a kernel of its
+ * own. */
 constexpr int kMaxSingleCtaPixels = 2100;
 
-/* Pixels of a level up to which distributing it over the cluster gains nothing. */
+/* A level of at most this many pixels is not distributed over the cluster: that would gain nothing.
+ */
 constexpr int kMinDistributedPixels = 150;
 
 /* The most passes in which a CTA of the cluster computes its rows of a level. */
 constexpr int kMaxPasses = 2;
 
-/* Pixels of a picture from which level 1 does not fit the L2 cache, and is stored evict-first. */
+/* In pictures of more than this many pixels level 1 does not fit the L2 cache, and is stored
+ * evict-first. */
 constexpr int kLargePicturePixels = 4000000;
 
 /* One SM is reserved for each CTA of the coarse levels, but at most 1 / kMostReservedShare of all:

@@ -92,12 +92,12 @@ inline CellWeights cell_weights(int width, int height)
   return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
-/* What CTAs of a frame's grids on tensor cores tell those of later ones (grid_flags.cuh), a cache
- * line each. The first kernel resets it. */
+/* The flag and the counter of a frame on tensor cores (grid_flags.cuh), each in a cache line of its
+ * own. The frame's first kernel resets them. */
 struct Progress {
-  alignas(128) unsigned coarse_inputs_ready; /* not 0 once all levels' components are made that
-                                                others than the coarse levels' kernel make */
-  alignas(128) unsigned moments_made;        /* CTAs that have made moments beside other kernels */
+  alignas(
+      128) unsigned coarse_inputs_ready;   /* 1: components up to coarse_first_level are complete */
+  alignas(128) unsigned moments_ctas_done; /* CTAs of make_moments() that have computed theirs */
 };
 
 struct Pyramid {
@@ -106,11 +106,12 @@ struct Pyramid {
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
   int weighted;                   /* levels 0..weighted - 1 have weights */
   CellWeights weights[CF_LLF_WEIGHTED_LEVELS];
-  float2 *moments[CF_LLF_WEIGHTED_LEVELS]; /* of their blocks */
-  bool picture_measured;                   /* level 0's are made with levels 1 and 2 */
+  float2 *moments[CF_LLF_WEIGHTED_LEVELS]; /* mean and mean square of their blocks */
+  bool builds_moments;                     /* mma_build_levels_1_2() computes those of level 0 */
   float last_share;                        /* CfLlfPyramid */
-  __half *cells[2];   /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
-  Progress *progress; /* on tensor cores */
+  /* Only on tensor cores. */
+  __half *tiled[2]; /* coefficients of levels 0 and 1: tiled_fp16.cuh */
+  Progress *progress;
 };
 
 /* The sine series in single precision. */
@@ -120,21 +121,21 @@ struct Series {
   float b[CF_LLF_MAX_HARMONICS];
 };
 
-/* The Gaussian terms of plan/llf_plan.h: a level, once collapsed, is replaced by
+/* The Gaussian terms of plan/llf_plan.h: a level's collapsed image is replaced by
  * share * collapsed + gauss * Gaussian. */
-struct Settling {
+struct GaussianMix {
   float share, gauss;
 };
 
 /* share < 1: the last Laplacian level, if it has no weights and `reach` ends in it. The first level
  * without weights takes over the linear part of the weighted ones. */
-inline Settling settling_of(const Pyramid &pyramid, float linear, int level)
+inline GaussianMix gaussian_mix_of(const Pyramid &pyramid, float linear, int level)
 {
   const bool last = level == pyramid.images - 2 && level >= pyramid.weighted;
   const float share = last ? pyramid.last_share : 1.0f;
 
-  return Settling{share, (share - 1.0f) * linear +
-                             (level > 0 && level == pyramid.weighted ? linear : 0.0f)};
+  return GaussianMix{share, (share - 1.0f) * linear +
+                                (level > 0 && level == pyramid.weighted ? linear : 0.0f)};
 }
 
 /* The remapping curve r (|d|). Up to sigma: sigma (|d| / sigma)^alpha, computed as
@@ -236,18 +237,18 @@ struct Batch {
 /* Level 1's components and Gaussian, from the picture. Where level 1 is the coarsest, its collapsed
  * image becomes top_gain times its Gaussian. */
 template <typename Components>
-bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
-             const Pyramid &pyramid, float top_gain);
+bool build_level_1(Queue *queue, const Pixels &pixels, const Components &components,
+                   const Pyramid &pyramid, float top_gain);
 
 /* The same for level `fine` + 1, from level `fine` >= 1. */
 template <typename Components>
-bool reduce(Queue *queue, const Components &components, const Pyramid &pyramid, int fine,
-            float top_gain);
+bool reduce_level(Queue *queue, const Components &components, const Pyramid &pyramid, int fine,
+                  float top_gain);
 
 /* Collapses level `fine` >= 1: from the coarser collapsed image, and the components of both. */
 template <typename Components>
-bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
-            int fine);
+bool collapse_level(Queue *queue, const Components &components, const Batch &batch,
+                    const Pyramid &pyramid, int fine);
 
 /* Collapses level 0, and writes the picture with its colours; or, for a batch that is not the last,
  * adds to batch.base. */
@@ -256,13 +257,14 @@ bool write_output(Queue *queue, const Pixels &pixels, const Components &componen
                   const Batch &batch, const Pyramid &pyramid);
 
 /* The moments of all levels that have weights, from the picture and the Gaussians; the weights,
- * from the moments. With `beside` they run beside earlier kernels, as those of cuda/llf/README.md.
+ * from the moments. With `beside` they run concurrently with earlier kernels: cuda/llf/README.md.
  */
 bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bool beside);
 bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside);
 
-/* On tensor cores the linear part of weighted levels: linear times the Laplacian coefficients of
- * the picture is added to theirs, and the first level without weights is settled. */
+/* On tensor cores, the linear part of the weighted levels: adds series.linear times the Laplacian
+ * coefficients of the picture to theirs, and the Gaussian term to the first level without weights.
+ */
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
                       const Pyramid &pyramid);
 
@@ -336,8 +338,8 @@ bool mma_coarse_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyram
  * coarsest image if none does. */
 int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
 
-/* The Laplacian coefficients of levels 0 and 1, in tiles of 8 x 4 (tiled_fp16.cuh); of levels 2 ..
- * last - 1, in `collapsed`. A level's need its own components and the next level's. */
+/* The Laplacian coefficients of levels 0 and 1, to `tiled`; of levels 2..last - 1, to `collapsed`.
+ * They are computed from the components of the level and of the next coarser one. */
 bool mma_laplacian_fine(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid);
 bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
