@@ -73,15 +73,21 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
                                                GstVideoInfo *out_info)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
+  const gboolean passthrough = gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self));
+  const gboolean cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
   CfStatus status = {CF_OK, ""};
 
   /* Frames in flight have the old caps. */
   gst_cuda_filters_output_task_drain(self->output_task);
   gst_cuda_filters_base_ask_for_latency(self);
+  /* With only another framerate, say, effects that follow the content over time go on. */
+  if (!passthrough && cuda_memory == self->cuda_memory &&
+      gst_cuda_filters_base_worker_suits(self, in_info, out_info))
+    return TRUE;
   if (self->roi)
     gst_cuda_filters_regions_forget_places(self->roi);
-  self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
-  if (gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self))) {
+  self->cuda_memory = cuda_memory;
+  if (passthrough) {
     gst_cuda_filters_base_close_worker(self);
     gst_cuda_filters_base_set_active_backend(self, NULL);
     return TRUE;
