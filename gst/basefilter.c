@@ -7,6 +7,7 @@
 #include "baseproperties.h"
 #include "basereport.h"
 #include "basestaged.h"
+#include "detections.h"
 #include "formats.h"
 #include "presets.h"
 
@@ -224,18 +225,22 @@ static void move_region(GstBuffer *output, const GstVideoRegionOfInterestMeta *r
     gst_video_region_of_interest_meta_add_param(moved, gst_structure_copy(param->data));
 }
 
-/* All metas stay valid, since size and orientation do, except a crop meta: the output holds only
- * the cropped picture. */
+/* All metas stay valid, since size and orientation do. Of a cropped picture the output holds only
+ * that: region metas are moved to it, those of analytics, which GStreamer cannot move before 1.28,
+ * are dropped with the crop meta. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(input);
 
-  if (crop && meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
+  if (!crop)
+    return TRUE;
+  if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
     move_region(output, (GstVideoRegionOfInterestMeta *)meta, crop);
     return FALSE;
   }
-  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
+  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE &&
+         !gst_cuda_filters_detections_are_analytics(meta);
 }
 
 /* Wakes the streaming thread where it waits for the output task or for a buffer of an exhausted
