@@ -251,6 +251,17 @@ void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self)
   self->worker = NULL;
 }
 
+gboolean gst_cuda_filters_base_worker_suits(GstCudaFiltersBase *self, const GstVideoInfo *input,
+                                            const GstVideoInfo *output)
+{
+  gboolean wanted;
+
+  GST_OBJECT_LOCK(self);
+  wanted = !self->engine_changed && !self->error_posted;
+  GST_OBJECT_UNLOCK(self);
+  return wanted && self->worker && gst_cuda_filters_worker_suits(self->worker, input, output);
+}
+
 gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *input,
                                            const GstVideoInfo *output, CfStatus *status)
 {
@@ -260,6 +271,7 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
   gst_cuda_filters_base_close_worker(self);
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
+  self->engine_changed = FALSE;
   options.threads = (int)self->threads;
   GST_OBJECT_UNLOCK(self);
 

@@ -14,6 +14,11 @@ GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *s
 /* For start(), before caps are known: fails where backend=cuda is set but no device can be used. */
 gboolean gst_cuda_filters_base_check_backend(GstCudaFiltersBase *self, CfStatus *status);
 
+/* Whether the worker may go on with frames of these caps in the same memory: no error was posted,
+ * and the properties that choose an engine were not set since it was opened. */
+gboolean gst_cuda_filters_base_worker_suits(GstCudaFiltersBase *self, const GstVideoInfo *input,
+                                            const GstVideoInfo *output);
+
 /* Opens an engine for frames of `input` that become frames of `output`, in the negotiated memory;
  * closes the worker first that is open. */
 gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *input,

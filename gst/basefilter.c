@@ -7,6 +7,7 @@
 #include "baseproperties.h"
 #include "basereport.h"
 #include "basestaged.h"
+#include "detections.h"
 #include "formats.h"
 #include "presets.h"
 
@@ -73,15 +74,21 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
                                                GstVideoInfo *out_info)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
+  const gboolean passthrough = gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self));
+  const gboolean cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
   CfStatus status = {CF_OK, ""};
 
   /* Frames in flight have the old caps. */
   gst_cuda_filters_output_task_drain(self->output_task);
   gst_cuda_filters_base_ask_for_latency(self);
+  /* With only another framerate, say, effects that follow the content over time go on. */
+  if (!passthrough && cuda_memory == self->cuda_memory &&
+      gst_cuda_filters_base_worker_suits(self, in_info, out_info))
+    return TRUE;
   if (self->roi)
     gst_cuda_filters_regions_forget_places(self->roi);
-  self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
-  if (gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self))) {
+  self->cuda_memory = cuda_memory;
+  if (passthrough) {
     gst_cuda_filters_base_close_worker(self);
     gst_cuda_filters_base_set_active_backend(self, NULL);
     return TRUE;
@@ -218,18 +225,22 @@ static void move_region(GstBuffer *output, const GstVideoRegionOfInterestMeta *r
     gst_video_region_of_interest_meta_add_param(moved, gst_structure_copy(param->data));
 }
 
-/* All metas stay valid, since size and orientation do, except a crop meta: the output holds only
- * the cropped picture. */
+/* All metas stay valid, since size and orientation do. Of a cropped picture the output holds only
+ * that: region metas are moved to it, those of analytics, which GStreamer cannot move before 1.28,
+ * are dropped with the crop meta. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(input);
 
-  if (crop && meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
+  if (!crop)
+    return TRUE;
+  if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
     move_region(output, (GstVideoRegionOfInterestMeta *)meta, crop);
     return FALSE;
   }
-  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
+  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE &&
+         !gst_cuda_filters_detections_are_analytics(meta);
 }
 
 /* Wakes the streaming thread where it waits for the output task or for a buffer of an exhausted

@@ -61,6 +61,7 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
+  gboolean engine_changed; /* one of these three was set since the worker was opened */
   guint64 max_device_memory;
   CfStatus *refusals; /* for each property of the effect and of regions: why its last value was
                          refused before the start */

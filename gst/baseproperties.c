@@ -79,12 +79,15 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
   switch (id) {
   case PROP_BACKEND:
     self->backend = g_value_get_enum(value);
+    self->engine_changed = TRUE;
     break;
   case PROP_CUDA_DEVICE_ID:
     self->device_id = g_value_get_int(value);
+    self->engine_changed = TRUE;
     break;
   case PROP_N_THREADS:
     self->threads = g_value_get_uint(value);
+    self->engine_changed = TRUE;
     break;
   case PROP_MAX_DEVICE_MEMORY:
     self->max_device_memory = g_value_get_uint64(value);

@@ -93,6 +93,15 @@ static void move_boxes(GArray *detections, guint first, const GstVideoCropMeta *
   }
 }
 
+gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta)
+{
+#ifdef HAVE_GST_ANALYTICS
+  return meta->info->api == GST_ANALYTICS_RELATION_META_API_TYPE;
+#else
+  return FALSE;
+#endif
+}
+
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);

@@ -39,5 +39,8 @@ GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
  * with a crop meta the boxes found count from the corner of the cropped picture. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
+/* Whether `meta` is the one that all detections of GstAnalytics are in. */
+gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta);
+
 /* Whether `type` (0: none) is accepted; appends it to `rejected` if not. */
 gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type);

@@ -47,9 +47,8 @@ void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self);
 /* After a flush: forgets held regions. */
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self);
 
-/* With a new stream, segment or caps: objects of the next frame do not keep their places
- * (roi-steady).
- */
+/* With a new stream or segment, or another engine: objects of the next frame do not keep their
+ * places (roi-steady). */
 void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self);
 
 /* Finds the regions of a frame, and posts messages of `element`: `cudafilters-coverage`, and

@@ -79,12 +79,16 @@ static gboolean open_filter(GstCudaFiltersWorker *worker, gint part, const void 
   return worker->filters[part] != NULL;
 }
 
-static gboolean open_filters(GstCudaFiltersWorker *worker, gboolean interlaced, const void *params,
+/* Whether frames with these caps need filters for their fields. */
+static gboolean needs_fields(const GstCudaFiltersWorker *worker, const GstVideoInfo *input)
+{
+  return GST_VIDEO_INFO_IS_INTERLACED(input) && splits_into_fields(&worker->video) &&
+         splits_into_fields(&worker->destination);
+}
+
+static gboolean open_filters(GstCudaFiltersWorker *worker, gboolean fields, const void *params,
                              const CfOpenOptions *options, CfStatus *status)
 {
-  const gboolean fields =
-      interlaced && splits_into_fields(&worker->video) && splits_into_fields(&worker->destination);
-
   return open_filter(worker, FRAME, params, options, status) &&
          (!fields || (open_filter(worker, TOP_FIELD, params, options, status) &&
                       open_filter(worker, BOTTOM_FIELD, params, options, status)));
@@ -106,12 +110,29 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
          cf_effect_check(effect, &worker->video, params, status) &&
          (!effect->check_destination ||
           effect->check_destination(&worker->video, &worker->destination, status)) &&
-         open_filters(worker, GST_VIDEO_INFO_IS_INTERLACED(input), params, options, status);
+         open_filters(worker, needs_fields(worker, input), params, options, status);
   if (!good) {
     gst_cuda_filters_worker_free(worker);
     return NULL;
   }
   return worker;
+}
+
+static gboolean is_same(const CfVideo *a, const CfVideo *b)
+{
+  return a->format == b->format && a->width == b->width && a->height == b->height &&
+         a->range == b->range && a->luma_red == b->luma_red && a->luma_blue == b->luma_blue &&
+         a->transfer == b->transfer && a->primaries == b->primaries;
+}
+
+gboolean gst_cuda_filters_worker_suits(const GstCudaFiltersWorker *worker,
+                                       const GstVideoInfo *input, const GstVideoInfo *output)
+{
+  CfVideo video, destination;
+
+  return read_info(input, &video, NULL) && is_same(&video, &worker->video) &&
+         read_info(output, &destination, NULL) && is_same(&destination, &worker->destination) &&
+         needs_fields(worker, input) == (worker->filters[TOP_FIELD] != NULL);
 }
 
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)

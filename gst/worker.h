@@ -18,6 +18,10 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
                                                   const GstVideoInfo *output, const void *params,
                                                   const CfOpenOptions *options, CfStatus *status);
 
+/* Whether the worker filters frames with these caps as one that is opened for them would. */
+gboolean gst_cuda_filters_worker_suits(const GstCudaFiltersWorker *worker,
+                                       const GstVideoInfo *input, const GstVideoInfo *output);
+
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker);
 
 /* Sets the parameters for the next frames; on failure the old ones stay. */

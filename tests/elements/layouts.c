@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
 #define CASE (&element_cases[__i__])
 
 static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
@@ -291,6 +295,46 @@ GST_START_TEST(crop_metas_are_heeded)
 }
 GST_END_TEST;
 
+#ifdef HAVE_GST_ANALYTICS
+static void add_detection(GstBuffer *buffer, gint x, gint y, gint width, gint height)
+{
+  GstAnalyticsODMtd added;
+
+  fail_unless(gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(buffer),
+                                                     g_quark_from_string("face"), x, y, width,
+                                                     height, 0.75f, &added));
+}
+
+/* Detections of the whole frame are covered, but the output has none: they would lie wrong. */
+GST_START_TEST(detections_of_cropped_frames)
+{
+  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+  const CfRegion region = {-2, 3, 12, 9};
+  const CfRegions regions = {.region = &region, .count = 1};
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudablockavg", "roi-mode=inside block-width=5 block-height=4",
+                                    &video, NULL, &bus);
+
+  for (guint cropped = 0; cropped < 2; cropped++) {
+    CfTestPicture *shown = cropped ? part_of(&video, &frame, 6, 4)
+                                   : new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_NOISE, 9);
+    CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
+                                                   "block-width=5 block-height=4", shown, &regions);
+    GstBuffer *buffer =
+        cropped ? cropped_frame(&frame, CF_PATTERN_NOISE, 6, 4, 33, 21) : plain_buffer(shown, 0);
+
+    add_detection(buffer, cropped ? 4 : -2, cropped ? 7 : 3, 12, 9);
+    buffer = filter_buffer(harness, buffer);
+    fail_unless((gst_buffer_get_analytics_relation_meta(buffer) == NULL) == cropped);
+    assert_shows(buffer, want, cropped ? "cropped" : "whole");
+    cf_picture_free(shown);
+    cf_picture_free(want);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+#endif
+
 /* Those of the whole frame: what a detector in front of a crop has seen stays covered. */
 GST_START_TEST(regions_of_cropped_frames)
 {
@@ -354,6 +398,9 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, memory_of_any_kind, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, crop_metas_are_heeded, 0, N_ELEMENTS);
   tcase_add_test(tests, regions_of_cropped_frames);
+#ifdef HAVE_GST_ANALYTICS
+  tcase_add_test(tests, detections_of_cropped_frames);
+#endif
   tcase_add_loop_test(tests, crop_metas_that_cannot_be_heeded, 0, N_ELEMENTS);
 }
 

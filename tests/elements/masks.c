@@ -263,11 +263,13 @@ GST_START_TEST(places_end_with_the_stream)
   flush(harness);
   push(harness, 4, FACE(21, 20, 20, 20), ONE(19, 18, 24, 24));
   push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
-  push(harness, 5, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
+  push(harness, 5, FACE(20, 20, 20, 20), ONE(19, 18, 24, 24));
+  push_caps(harness, &video, ", colorimetry=bt709");
+  push(harness, 6, FACE(20, 20, 20, 20), ONE(18, 18, 24, 24));
   g_object_set(harness->element, "roi-mode", 2, NULL);
   CfRegions shown = *ONE(19, 18, 24, 24);
   shown.outside = true;
-  push(harness, 6, FACE(21, 20, 20, 20), &shown);
+  push(harness, 7, FACE(21, 20, 20, 20), &shown);
   harness_free(harness, bus);
 }
 GST_END_TEST;

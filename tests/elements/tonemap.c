@@ -199,6 +199,17 @@ GST_START_TEST(dynamic_beside_a_peak_is_remarked)
 }
 GST_END_TEST;
 
+/* A frame whose brightness differs from that of the next by as much as is no cut. */
+static CfTestPicture *new_flicker(const CfVideo *video, guint number)
+{
+  CfTestPicture *source = new_picture(video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 1);
+
+  cf_picture_set(source, 0, 7, 7, 0, number % 2 ? 940 : 600);
+  for (int x = 0; x < 8; x++)
+    cf_picture_set(source, 0, x, 20, 0, number % 2 ? 900 : 500);
+  return source;
+}
+
 /* The peak is followed by the times of the frames, and anew after a flush or a gap. */
 GST_START_TEST(dynamic_follows_time)
 {
@@ -216,13 +227,9 @@ GST_START_TEST(dynamic_follows_time)
   params.dynamic = true;
   filter = open_engine(&video, &destination, &params);
   for (guint i = 0; i < FRAMES; i++) {
-    CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 1), *want;
+    CfTestPicture *source = new_flicker(&video, i), *want;
     GstBuffer *buffer;
 
-    /* As much brighter or darker as is no cut. */
-    cf_picture_set(source, 0, 7, 7, 0, i % 2 ? 940 : 600);
-    for (int x = 0; x < 8; x++)
-      cf_picture_set(source, 0, x, 20, 0, i % 2 ? 900 : 500);
     if (i == FLUSHED) {
       GstSegment segment;
 
@@ -240,6 +247,56 @@ GST_START_TEST(dynamic_follows_time)
     assert_shows(filter_buffer(harness, buffer), want, "a frame in time");
     cf_picture_free(source);
     cf_picture_free(want);
+  }
+  cf_filter_close(filter);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+static void push_text_caps(GstHarness *harness, const char *text)
+{
+  GstCaps *caps = gst_caps_from_string(text);
+
+  fail_unless(gst_harness_push_event(harness, gst_event_new_caps(caps)), "%s", text);
+  gst_caps_unref(caps);
+}
+
+/* Caps that change nothing of the pixels change nothing of the peak that is followed, but caps are
+ * where a new engine begins, and with it the peak. */
+GST_START_TEST(dynamic_goes_on_with_new_caps)
+{
+  static const struct {
+    const char *caps, *settings;
+  } steps[] = {
+      {SIZE PQ, ""},
+      {", width=64, height=36, framerate=50/1" PQ, ""},
+      {", width=64, height=36, framerate=50/1, pixel-aspect-ratio=2/1" PQ, ""},
+      {SIZE PQ ", multiview-mode=mono", ""},
+      {SIZE PQ METADATA, ""},
+      {SIZE PQ, "n-threads=2"},
+      {SIZE PQ ", chroma-site=mpeg2", ""},
+  };
+  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
+  const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
+  CfTonemapParams params = defaults();
+  CfFilter *filter;
+  GstBus *bus;
+  GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
+
+  set_text(harness->element, "dynamic=true");
+  params.dynamic = true;
+  filter = open_engine(&video, &destination, &params);
+  for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+    CfTestPicture *source = new_flicker(&video, i), *want;
+    gchar *caps = g_strconcat(RAW "P010_10LE", steps[i].caps, NULL);
+
+    set_text(harness->element, steps[i].settings);
+    push_text_caps(harness, caps);
+    want = run_engine(filter, source, &destination, 0.04, *steps[i].settings != '\0');
+    assert_shows(filter_buffer(harness, plain_buffer(source, i * 40 * GST_MSECOND)), want, caps);
+    cf_picture_free(source);
+    cf_picture_free(want);
+    g_free(caps);
   }
   cf_filter_close(filter);
   harness_free(harness, bus);
@@ -351,14 +408,6 @@ GST_START_TEST(sdr_frames_are_handed_on)
 }
 GST_END_TEST;
 
-static void push_text_caps(GstHarness *harness, const char *text)
-{
-  GstCaps *caps = gst_caps_from_string(text);
-
-  fail_unless(gst_harness_push_event(harness, gst_event_new_caps(caps)), "%s", text);
-  gst_caps_unref(caps);
-}
-
 GST_START_TEST(streams_change_between_hdr_and_sdr)
 {
   const CfVideo pq = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
@@ -455,6 +504,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, settings_change_while_playing);
   tcase_add_test(tests, dynamic_beside_a_peak_is_remarked);
   tcase_add_test(tests, dynamic_follows_time);
+  tcase_add_test(tests, dynamic_goes_on_with_new_caps);
   tcase_add_test(tests, what_describes_hdr_is_dropped_and_no_more);
   tcase_add_test(tests, sdr_frames_are_handed_on);
   tcase_add_test(tests, streams_change_between_hdr_and_sdr);

@@ -470,6 +470,7 @@ GST_START_TEST(common_settings_wait)
   GstHarness *harness = play("cudablockavg", "block-width=4", &video, &bus);
   gchar *active;
 
+  /* Until new caps, even if these change no pixel. */
   gst_buffer_unref(filter_buffer(harness, new_frame(&video, 0)));
   set_text(harness->element, common[__i__].setting);
   active = text_of(harness->element, "active-backend");
@@ -478,6 +479,11 @@ GST_START_TEST(common_settings_wait)
   gst_buffer_unref(filter_buffer(harness, new_frame(&video, GST_SECOND)));
   assert_posted(bus, GST_MESSAGE_WARNING, common[__i__].waits ? 1 : 0,
                 common[__i__].waits ? "no effect before the next start" : NULL);
+  push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, 2 * GST_SECOND)));
+  active = text_of(harness->element, "active-backend");
+  fail_unless_equals_string(active, __i__ == 0 ? "reference" : BACKEND);
+  g_free(active);
   harness_free(harness, bus);
 }
 GST_END_TEST;

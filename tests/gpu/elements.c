@@ -270,9 +270,11 @@ GST_START_TEST(caps_and_properties_change)
   static const struct {
     CfFormat format;
     int width, height;
-  } steps[] = {{CF_FORMAT_NV12, 320, 240}, {CF_FORMAT_RGBA, 320, 240},
-               {CF_FORMAT_RGBA, 641, 363}, {CF_FORMAT_P010_10LE, 64, 48},
-               {CF_FORMAT_UYVY, 320, 240}, {CF_FORMAT_NV12, 320, 240}};
+    gboolean by_host; /* in system memory */
+  } steps[] = {{CF_FORMAT_NV12, 320, 240, FALSE}, {CF_FORMAT_NV12, 320, 240, TRUE},
+               {CF_FORMAT_NV12, 320, 240, FALSE}, {CF_FORMAT_RGBA, 320, 240, FALSE},
+               {CF_FORMAT_RGBA, 641, 363, FALSE}, {CF_FORMAT_P010_10LE, 64, 48, FALSE},
+               {CF_FORMAT_UYVY, 320, 240, FALSE}, {CF_FORMAT_NV12, 320, 240, FALSE}};
   const ElementCase *element = &element_cases[__i__];
   GstHarness *harness = device_harness(element->name, small_video());
   GstElement *inner = gst_harness_find_element(harness, element->name);
@@ -284,13 +286,16 @@ GST_START_TEST(caps_and_properties_change)
     GstBufferPool *pool = device_pool(shared_context, &video, NULL);
     CfTestPicture *source = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, step);
 
+    if (steps[step].by_host)
+      gst_caps_set_features_simple(caps, NULL);
     gst_harness_push_event(harness, gst_event_new_caps(caps));
     gst_caps_unref(caps);
     for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
       GstBuffer *buffer;
 
       set_text(inner, settings[i]);
-      buffer = filter_buffer(harness, device_buffer(pool, source));
+      buffer = filter_buffer(harness, steps[step].by_host ? plain_buffer(source, 0)
+                                                          : device_buffer(pool, source));
       if (settings[i] == element->identity)
         assert_shows(buffer, source, "identity");
       else if (video.format != CF_FORMAT_P010_10LE || element->effect != &cf_llf)
