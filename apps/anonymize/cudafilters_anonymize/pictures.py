@@ -14,8 +14,8 @@ from .media import Gst
 @dataclasses.dataclass
 class Picture:
     """pts: in ns, None where the file tells none; time: in ns from the file's beginning; damaged:
-    the decoder had to guess, or left out pictures just before; image: BGR, upright, of which one pixel is `scale` pixels of the
-    file's."""
+    the decoder had to guess, or left pictures out just before; image: BGR, upright, of which one
+    pixel is `scale` pixels of the file's."""
     pts: int
     time: int
     damaged: bool

@@ -21,6 +21,8 @@ FRAMES = 20
 BOX = "0,100,90,80,80"
 HEADER = "frame,x,y,width,height"
 SIDECAR = "{\"format\": \"cudafilters-anonymize\", \"version\": 1"
+SIZED = (SIDECAR + ", \"detector\": {\"threshold\": %s}, \"input\": {\"width\": %s, "
+         "\"height\": 9}, \"frames\": []}")
 
 
 class Place:
@@ -98,10 +100,8 @@ def check_detections(tap, place):
             ("a number of 400 digits", f"[{{\"time\": 0, \"x\": 1{'0' * 400}, \"y\": 1, "
              "\"width\": 1, \"height\": 1}]", "no number for x"),
             ("a field of 200,000 digits", f"{HEADER}\n0,{'9' * 200000},90,80,80\n", "larger than"),
-            ("pictures without end", f"{SIDECAR}, \"detector\": {{\"threshold\": 0.5}}, \"input\": "
-             "{\"width\": 1e999, \"height\": 9}, \"frames\": []}", "infinity"),
-            ("a threshold that nothing reaches", f"{SIDECAR}, \"detector\": {{\"threshold\": NaN}}, "
-             "\"input\": {\"width\": 9, \"height\": 9}, \"frames\": []}", "allowed is 0 to 1"),
+            ("pictures without end", SIZED % ("0.5", "1e999"), "infinity"),
+            ("a threshold that nothing reaches", SIZED % ("NaN", "9"), "allowed is 0 to 1"),
             ("far away", f"{HEADER}\n0,1,-2e9,9,9\n", "line 2 has -2e+09 for y")):
         boxes = place.write("bad.csv", text)
         check_refusal(tap, place, f"detections: {title}", wanted, place.anonymize(boxes=boxes))

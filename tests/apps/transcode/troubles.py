@@ -117,6 +117,16 @@ def check_broken(tap, directory, source):
         tap.check(status == 0 and 30 < frames <= 75 and "Warning" in said,
                   f"{name} with --keep-going", f"{frames} frames\n{said}")
         result.unlink(missing_ok=True)
+    _, told, said = transcode(directory / "gap.ts", result, "--filter", "identity",
+                              "--keep-going", "--json")
+    check_warned(tap, "is broken at", told, said)
+    result.unlink(missing_ok=True)
+
+
+def check_warned(tap, text, told, said):
+    events = [json.loads(line) for line in told.splitlines()]
+    tap.check(any(event["event"] == "warning" and text in event["message"] for event in events),
+              f"--json has the warning: {text}", f"{told}\n{said}")
 
 
 def small_files():
@@ -301,6 +311,10 @@ def check_colours(tap, directory):
                   ("10 bits become 8" in said) == pictures.endswith("10le"),
                   f"RGB in the filter of {pictures}",
                   f"{found}\n{said}")
+    _, told, said = transcode(directory / "colours.mp4", directory / "rgb.mp4", "--overwrite",
+                              "--json", "--filter",
+                              "videoconvert ! video/x-raw,format=RGB ! identity")
+    check_warned(tap, "10 bits become 8", told, said)
 
 
 def check_losses(tap, directory, source):
