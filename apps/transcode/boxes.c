@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Beyond the size for the longest films. */
-#define LARGEST_MOOV (1u << 30)
+#define LARGEST_MOOV (1u << 28)
 
 guint32 box_u32(const guint8 *data)
 {

@@ -5,11 +5,15 @@
 
 #include "apps/common/error.h"
 
+/* Some demuxers never end. */
+#define STANDSTILL_SECONDS 120
+
 /* State of reading. */
 typedef struct {
   Index *index;
   GstClockTime chunk;
   gboolean timeless; /* a keyframe had no time */
+  gint packets;      /* that have come; atomic */
 } Reader;
 
 static GstPadProbeReturn take_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -21,7 +25,7 @@ static GstPadProbeReturn take_packet(GstPad *pad, GstPadProbeInfo *info, gpointe
   const guint64 facts[] = {GUINT64_TO_LE(time), GUINT64_TO_LE(gst_buffer_get_size(packet))};
 
   g_checksum_update(index->checksum, (const guchar *)facts, sizeof(facts));
-  index->packets++;
+  g_atomic_int_inc(&reader->packets);
   if (GST_BUFFER_FLAG_IS_SET(packet, GST_BUFFER_FLAG_DELTA_UNIT))
     return GST_PAD_PROBE_OK;
   if (!GST_CLOCK_TIME_IS_VALID(time)) {
@@ -47,7 +51,8 @@ static void link_video(GstElement *parsebin, GstPad *pad, gpointer data)
     gst_pad_link(pad, sink);
 }
 
-/* Reads to the end, or to the first error: a broken tail is not an error here. */
+/* Reads to the end, to the first error, or until nothing has come for two minutes: a broken tail is
+ * not an error here. */
 static void read_all(const Media *media, Reader *reader)
 {
   GstElement *pipeline = gst_pipeline_new(NULL);
@@ -56,7 +61,8 @@ static void read_all(const Media *media, Reader *reader)
   GstElement *sink = gst_element_factory_make("fakesink", NULL);
   g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
   g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
-  GstMessage *message;
+  GstMessage *message = NULL;
+  guint still = 0, seen = 0;
 
   g_object_set(source, "location", media->path, NULL);
   g_object_set(sink, "sync", FALSE, NULL);
@@ -68,9 +74,13 @@ static void read_all(const Media *media, Reader *reader)
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(link_video), pad);
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, take_packet, reader, NULL);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
-  message =
-      gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  gst_message_unref(message);
+  while (!message && still < STANDSTILL_SECONDS) {
+    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    still = (guint)g_atomic_int_get(&reader->packets) == seen ? still + 1 : 0;
+    seen = (guint)g_atomic_int_get(&reader->packets);
+  }
+  if (message)
+    gst_message_unref(message);
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(pipeline);
 }
@@ -78,12 +88,13 @@ static void read_all(const Media *media, Reader *reader)
 Index *index_read(const Media *media, GstClockTime chunk, GError **error)
 {
   g_autoptr(Index) index = g_new0(Index, 1);
-  Reader reader = {index, chunk, FALSE};
+  Reader reader = {index, chunk, FALSE, 0};
 
   index->keyframes = g_array_new(FALSE, FALSE, sizeof(GstClockTime));
   index->starts = g_array_new(FALSE, FALSE, sizeof(GstClockTime));
   index->checksum = g_checksum_new(G_CHECKSUM_SHA256);
   read_all(media, &reader);
+  index->packets = (guint)reader.packets;
   if (!reader.timeless && index->starts->len > 0)
     return g_steal_pointer(&index);
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED,

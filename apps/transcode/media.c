@@ -305,6 +305,17 @@ static void look_at_container(Media *media)
     media->toc = gst_toc_ref(media->mp4->toc);
 }
 
+static gboolean has_few_tracks(const Media *media, GError **error)
+{
+  if ((!media->mkv || media->mkv->tracks->len <= MOST_TRACKS) &&
+      (!media->mp4 || media->mp4->tracks->len <= MOST_TRACKS))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+              "Cannot read \"%s\": it has more than %d tracks, which no film has.", media->path,
+              MOST_TRACKS);
+  return FALSE;
+}
+
 Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
 {
   g_autoptr(Media) media = g_new0(Media, 1);
@@ -324,7 +335,7 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
     return NULL;
   }
   look_at_container(media);
-  if (!read_streams(media, error))
+  if (!has_few_tracks(media, error) || !read_streams(media, error))
     return NULL;
   if (media->streams->len == 0) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": no stream is found in it.",

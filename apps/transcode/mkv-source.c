@@ -84,7 +84,8 @@ static void read_tracks(MkvSource *source, FILE *file, guint64 at, guint64 size)
 
   if (!block || fseeko(file, (off_t)at, SEEK_SET) != 0 || fread(block, 1, size, file) != size)
     return;
-  for (; (head = ebml_head(data, size, &id, &inside)) > 0 && inside <= size - head;
+  for (; source->tracks->len <= MOST_TRACKS && (head = ebml_head(data, size, &id, &inside)) > 0 &&
+         inside <= size - head;
        data += head + inside, size -= head + inside) {
     const MkvTrack track = id == ID_TRACK ? read_track(data + head, inside) : (MkvTrack){0};
 

@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
   guint64 missing; /* bytes that the file lacks at its end; 0: none */
   guint64 damage;  /* of one that lacks none, where its structure is broken; 0: nowhere */
-  GArray *tracks;  /* of MkvTrack */
+  GArray *tracks;  /* of MkvTrack, MOST_TRACKS + 1 at most */
 } MkvSource;
 
 MkvSource *mkv_source_read(const gchar *path);

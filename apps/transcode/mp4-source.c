@@ -2,6 +2,7 @@
 #include "mp4-source.h"
 
 #include "boxes.h"
+#include "track-flags.h"
 
 #include <string.h>
 
@@ -189,7 +190,8 @@ static void read_movie(Reader *reader, const Box *moov)
       !box_read_clock(data, &header, &reader->time_scale, &duration))
     return;
   reader->source->duration = to_ns(duration, reader->time_scale);
-  while (box_next(data, &at, moov->end, "trak", &trak))
+  while (reader->source->tracks->len <= MOST_TRACKS &&
+         box_next(data, &at, moov->end, "trak", &trak))
     read_track(reader, &trak);
   at = moov->inside;
   while (box_next(data, &at, moov->end, "trak", &trak))

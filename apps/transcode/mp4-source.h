@@ -24,7 +24,7 @@ typedef struct {
 } Mp4Track;
 
 typedef struct {
-  GArray *tracks;   /* Mp4Track */
+  GArray *tracks;   /* Mp4Track, MOST_TRACKS + 1 at most */
   GArray *patches;  /* private */
   guint64 duration; /* ns */
   GstToc *toc;      /* NULL: no chapters */

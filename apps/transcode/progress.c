@@ -62,6 +62,25 @@ void progress_begin(Progress *progress, const Recipe *recipe, const Options *opt
     app_say("Warning: %s", (const gchar *)g_ptr_array_index(warnings, i));
 }
 
+void progress_warn(const Progress *progress, const gchar *format, ...)
+{
+  g_autofree gchar *message = NULL;
+  va_list arguments;
+
+  va_start(arguments, format);
+  message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  if (progress->json) {
+    AppJson *json = app_json_new();
+
+    app_json_string(json, "event", "warning");
+    app_json_string(json, "message", message);
+    app_json_print(json, stdout);
+  } else {
+    app_say("Warning: %s", message);
+  }
+}
+
 static gboolean append_backend(GstElement *element, gpointer data)
 {
   GString *text = data;
@@ -77,7 +96,7 @@ static gboolean append_backend(GstElement *element, gpointer data)
 }
 
 /* Filters for 8 bits, RGB say, are common, and nothing else tells that they have been at work. */
-static void warn_of_depth(const Recipe *recipe, GstElement *pipeline)
+static void warn_of_depth(const Progress *progress, const Recipe *recipe, GstElement *pipeline)
 {
   g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(pipeline), RECIPE_FRAMES);
   g_autoptr(GstPad) pad = gst_element_get_static_pad(frames, "sink");
@@ -86,16 +105,15 @@ static void warn_of_depth(const Recipe *recipe, GstElement *pipeline)
 
   if (caps && gst_video_info_from_caps(&info, caps) &&
       GST_VIDEO_INFO_COMP_DEPTH(&info, 0) < recipe->encoder.depth)
-    app_say("Warning: %u bits become %u: the filter works with no more.", recipe->encoder.depth,
-            GST_VIDEO_INFO_COMP_DEPTH(&info, 0));
+    progress_warn(progress, "%u bits become %u: the filter works with no more.",
+                  recipe->encoder.depth, GST_VIDEO_INFO_COMP_DEPTH(&info, 0));
 }
 
 void progress_backends(const Progress *progress, const Recipe *recipe, GstElement *pipeline)
 {
   GString *text = g_string_new(NULL);
 
-  if (!progress->json)
-    warn_of_depth(recipe, pipeline);
+  warn_of_depth(progress, recipe, pipeline);
   app_filter_foreach(pipeline, append_backend, text);
   if (text->len > 0 && progress->json) {
     AppJson *json = app_json_new();

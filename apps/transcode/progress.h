@@ -17,6 +17,9 @@ gchar *progress_time(GstClockTime time);
 /* At the start: prints files, elements and warnings. */
 void progress_begin(Progress *progress, const Recipe *recipe, const Options *options);
 
+/* While it runs: prints a warning. */
+void progress_warn(const Progress *progress, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Prints the backends of the running pipeline's elements, and a warning if the filter reduces the
  * depth of the pictures. */
 void progress_backends(const Progress *progress, const Recipe *recipe, GstElement *pipeline);

@@ -207,8 +207,8 @@ static void take_warning(Run *run, GstMessage *message)
     stop(run, error);
     return;
   }
-  if (!run->gap_reported && !run->options->json)
-    app_say("Warning: %s", error->message);
+  if (!run->gap_reported)
+    progress_warn(run->progress, "%s", error->message);
   run->gap_reported = TRUE;
   g_error_free(error);
 }

@@ -103,7 +103,7 @@ class Filtering:
         """Runs the pass; calls progress(frames) at intervals."""
         try:
             self.file.start()
-            stands = media.Standstill()
+            stands = media.Standstill(self.file)
             while not self.file.message(media.POLL_NS):
                 stands.check(f"{self.frames} frames were covered, {self.written()} bytes written")
                 progress(self.frames)

@@ -85,6 +85,9 @@ class Job:
         settings = plan.Settings(self.threshold, *(round(seconds * 1e9) for seconds in (
             options.before, options.after, options.gap, options.caution)))
         self.plan = plan.Plan(frames, *self.size, settings)
+        holes = report.hole_warning(self.plan)
+        if holes:
+            self.told.warn(f"{options.input}: {holes}")
         if not options.detect_only:
             self.filter_and_check(pictures.is_turned)
         counts = report.summary(self.plan, self.is_whole)

@@ -13,6 +13,8 @@ Gst.init(None)
 from .errors import Problem  # noqa: E402
 
 POLL_NS = 100 * Gst.MSECOND
+# Each takes a thread and memory.
+MOST_STREAMS = 256
 
 
 def decode_on_the_cpu():
@@ -62,7 +64,7 @@ class File:
     def __init__(self, path, use, keeps_ssa=False):
         self.use = use
         self.video = None  # the pad that takes the first one
-        self.videos = 0
+        self.streams = self.videos = 0
         self.problem = None
         self.is_turned = False
         self.is_matroska = False
@@ -81,6 +83,9 @@ class File:
             self.is_matroska = True
 
     def on_pad(self, _, pad):
+        self.streams += 1
+        if self.streams > MOST_STREAMS:
+            raise Problem(f"it has more than {MOST_STREAMS} streams, which no film has")
         caps = pad.get_current_caps() or pad.query_caps(None)
         number = None
         if is_video(caps):
@@ -185,10 +190,13 @@ class File:
 class Standstill:
     """Raises a Problem when there is no progress any more, so that the program does not hang."""
     SECONDS = 120
+    # Until there is a stream: parsebin posts no error of a demuxer that it is just starting.
+    SECONDS_AT_START = 10
     # Longest time between two checks that counts: more was spent stopped, as by Ctrl-Z.
     MOST_AT_ONCE = 1
 
-    def __init__(self):
+    def __init__(self, file):
+        self.file = file
         self.where = None
         self.last = time.monotonic()
         self.still = 0
@@ -199,6 +207,8 @@ class Standstill:
         self.still = (self.still + min(now - self.last, self.MOST_AT_ONCE)
                       if where == self.where else 0)
         self.where, self.last = where, now
+        if self.still > self.SECONDS_AT_START and not self.file.streams:
+            raise Problem("no stream is found in it")
         if self.still > self.SECONDS:
             raise Problem(f"no progress for {self.SECONDS} seconds: {where}")
 

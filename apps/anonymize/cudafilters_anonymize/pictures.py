@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The first pass: every picture of a file, upright and small, in order."""
 import dataclasses
+import heapq
 
 import cv2
 import numpy as np
@@ -13,8 +14,8 @@ from .media import Gst
 @dataclasses.dataclass
 class Picture:
     """pts: in ns, None where the file tells none; time: in ns from the file's beginning; damaged:
-    the decoder had to guess; image: BGR, upright, of which one pixel is `scale` pixels of the
-    file's."""
+    the decoder had to guess, or left pictures out just before; image: BGR, upright, of which one
+    pixel is `scale` pixels of the file's."""
     pts: int
     time: int
     damaged: bool
@@ -36,6 +37,21 @@ class Pictures:
                                caps=Gst.Caps.from_string("video/x-raw,format=BGR"))
         self.file = media.File(path, self.use)
         self.file.put_video(media.make("videoconvert", n_threads=2), media.upright(), self.sink)
+        self.waiting = []  # times of packets whose pictures have not come, a heap
+        self.file.video.add_probe(Gst.PadProbeType.BUFFER, self.on_packet)
+
+    def on_packet(self, _, info):
+        time = known(info.get_buffer().pts)
+        if time is not None:
+            heapq.heappush(self.waiting, time)
+        return Gst.PadProbeReturn.OK
+
+    def leaves_out(self, pts):
+        """Whether pictures before the one of this time will not come: they come in order."""
+        left_out = False
+        while self.waiting and self.waiting[0] <= pts:
+            left_out |= heapq.heappop(self.waiting) < pts
+        return left_out and shows_each_packet(self.file.video.get_current_caps())
 
     def use(self, pad, caps, number):
         self.streams.append((number, caps))
@@ -54,12 +70,14 @@ class Pictures:
         count = 0
         try:
             self.file.start()
-            stands = media.Standstill()
+            stands = media.Standstill(self.file)
             while True:
                 stands.check(f"{count} pictures were decoded")
                 sample = self.sink.try_pull_sample(media.POLL_NS)
                 if sample:
                     picture = self.picture(sample)
+                    if picture.pts is not None and self.leaves_out(picture.pts) and count:
+                        picture.damaged = True
                     last = picture.pts
                     count += 1
                     yield picture
@@ -105,6 +123,13 @@ def small_image(buffer, width, height, scale):
     finally:
         buffer.unmap(mapping)
     return image
+
+
+def shows_each_packet(caps):
+    """Not VP8, and not interlaced video, of which a packet may be a field."""
+    structure = caps.get_structure(0)
+    return (structure.get_name() != "video/x-vp8" and
+            structure.get_string("interlace-mode") in (None, "progressive"))
 
 
 def known(time):

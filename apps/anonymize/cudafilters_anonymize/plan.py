@@ -18,7 +18,7 @@ LOST = "a face was lost in mid-picture"
 APPEARED = "a face appeared in mid-picture"
 OUT_OF_SIGHT = "a face was out of sight"
 DOUBTFUL = "something might be a face"
-DAMAGED = "the picture is damaged"
+DAMAGED = "pictures are damaged here"
 SKIPPED = "pictures are missing here"
 
 # A face this near to the edge, as a fraction of its size, may have left the picture.

@@ -82,7 +82,8 @@ class Detections:
         is_json = text.lstrip()[:1] in ("{", "[")
         try:
             self.rows = list(self.json_rows(text) if is_json else self.csv_rows(text))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError,
+                csv.Error) as error:
             raise Problem(f"{path} has members of another kind than detections have: {error}",
                           USAGE) from error
 
@@ -108,6 +109,9 @@ class Detections:
                 raise Problem(f"{self.path} is of version {content.get('version')}; this program "
                               f"reads {VERSION}", USAGE)
             self.threshold = float(content["detector"]["threshold"])
+            if not 0 <= self.threshold <= 1:
+                raise Problem(f"{self.path} has the threshold {self.threshold:g}; allowed is 0 to "
+                              "1", USAGE)
             self.size = int(content["input"]["width"]), int(content["input"]["height"])
         rows = content.get("frames", content.get("detections")) if isinstance(
             content, dict) else content

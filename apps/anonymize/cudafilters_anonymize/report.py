@@ -4,6 +4,8 @@ import json
 import sys
 import time
 
+from .plan import DAMAGED, SKIPPED
+
 PLAIN_INTERVAL = 10
 SHOWN_SPANS = 8
 
@@ -110,11 +112,12 @@ def as_sentences(counts, fail_closed):
     return lines
 
 
-def spans(plan):
-    """Runs of unsure frames, with their reasons: (first time, last time, reasons)."""
+def spans(plan, wanted=None):
+    """Runs of frames that are unsure, for one of the `wanted` reasons if there are such, with their
+    reasons: (first time, last time, reasons)."""
     found = []
     for number, reasons in enumerate(plan.reasons):
-        if not reasons:
+        if not (reasons & wanted if wanted else reasons):
             continue
         if found and found[-1][1] == number - 1:
             found[-1][1] = number
@@ -123,6 +126,14 @@ def spans(plan):
             found.append([number, number, set(reasons)])
     return [(plan.frames[first].time / 1e9, plan.frames[last].time / 1e9, sorted(reasons))
             for first, last, reasons in found]
+
+
+def hole_warning(plan):
+    """Where pictures are damaged or missing, or None."""
+    runs = spans(plan, {DAMAGED, SKIPPED})
+    places = ", ".join(f"{first:.2f} to {last:.2f} s" for first, last, _ in runs[:SHOWN_SPANS])
+    more = f" and {len(runs) - SHOWN_SPANS} more places" if len(runs) > SHOWN_SPANS else ""
+    return f"pictures are damaged or missing at {places}{more}: look there" if runs else None
 
 
 def span_lines(plan):

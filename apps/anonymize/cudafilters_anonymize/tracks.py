@@ -18,7 +18,7 @@ SIGHTINGS_FOR_MOTION = 6
 @dataclasses.dataclass
 class Frame:
     """What the first pass knows of a frame. pts: its time stamp; cut: another scene begins;
-    damaged: the decoder had to guess; time: from the file's beginning; times in ns."""
+    damaged: as of a Picture; time: from the file's beginning; times in ns."""
     pts: int
     detections: list
     cut: bool

@@ -21,6 +21,8 @@ FRAMES = 20
 BOX = "0,100,90,80,80"
 HEADER = "frame,x,y,width,height"
 SIDECAR = "{\"format\": \"cudafilters-anonymize\", \"version\": 1"
+SIZED = (SIDECAR + ", \"detector\": {\"threshold\": %s}, \"input\": {\"width\": %s, "
+         "\"height\": 9}, \"frames\": []}")
 
 
 class Place:
@@ -97,6 +99,9 @@ def check_detections(tap, place):
             ("numbers for detections", "[{\"time\": 0, \"detections\": [5]}]", "bad.csv"),
             ("a number of 400 digits", f"[{{\"time\": 0, \"x\": 1{'0' * 400}, \"y\": 1, "
              "\"width\": 1, \"height\": 1}]", "no number for x"),
+            ("a field of 200,000 digits", f"{HEADER}\n0,{'9' * 200000},90,80,80\n", "larger than"),
+            ("pictures without end", SIZED % ("0.5", "1e999"), "infinity"),
+            ("a threshold that nothing reaches", SIZED % ("NaN", "9"), "allowed is 0 to 1"),
             ("far away", f"{HEADER}\n0,1,-2e9,9,9\n", "line 2 has -2e+09 for y")):
         boxes = place.write("bad.csv", text)
         check_refusal(tap, place, f"detections: {title}", wanted, place.anonymize(boxes=boxes))
@@ -153,6 +158,14 @@ def check_files(tap, place):
 def check_broken(tap, place):
     junk = place.write("junk.mp4", "this is no video " * 100)
     check_refusal(tap, place, "no video at all", "junk.mp4", place.anonymize(video=junk), 1)
+    index = place.folder / "headless.mp4"
+    index.write_bytes(place.video.read_bytes()[:4000])
+    check_refusal(tap, place, "no index", "headless.mp4", place.anonymize(video=index), 1)
+    many = place.folder / "many.mkv"
+    files.ffmpeg("-f", "lavfi", "-i", "sine=duration=0.1", *["-map", "0:a"] * 300, "-c:a",
+                 "pcm_s16le", many)
+    check_refusal(tap, place, "a file of 300 tracks", "more than 256 streams",
+                  place.anonymize(video=many), 1)
     sound = place.folder / "sound.mkv"
     files.ffmpeg("-f", "lavfi", "-i", "sine=duration=1", "-c:a", "flac", sound)
     check_refusal(tap, place, "sound alone", "there is no video in it",
@@ -243,7 +256,7 @@ def check_waits(tap, place):
     file.stop()
     tap.check("no such stream" in told, "what a callback raises ends the pass", told)
 
-    stands = media.Standstill()
+    stands = media.Standstill(file)
     stands.check("3 frames")
     stands.last -= 10 * stands.SECONDS
     tap.check(not problem_of(lambda: stands.check("3 frames")), "time spent stopped is none")
@@ -252,6 +265,12 @@ def check_waits(tap, place):
     told = problem_of(lambda: stands.check("3 frames"))
     tap.check("3 frames" in told, "a standstill ends with what has been done", told)
     stands.check("4 frames")
+    stands = media.Standstill(media.File(str(place.video), refuse))
+    stands.check("0 frames")
+    stands.still = stands.SECONDS_AT_START
+    stands.last -= stands.MOST_AT_ONCE
+    told = problem_of(lambda: stands.check("0 frames"))
+    tap.check("no stream is found" in told, "... soon where there is no stream", told)
 
 
 def check_check(tap, place):

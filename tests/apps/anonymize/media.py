@@ -140,6 +140,7 @@ def check_containers(tap, source):
     codec = files.streams(source.path("av1-out.mkv"))
     tap.check(codec == [("av1", "video")], "AV1 stays AV1", str(codec))
     check_variable_rate(tap, source)
+    check_damage(tap, source)
 
 
 def check_late_sound(tap, source):
@@ -174,6 +175,25 @@ def check_variable_rate(tap, source):
     skipped = [frame["frame"] for frame in side["frames"]
                if "pictures are missing here" in frame.get("unsure", ())]
     tap.check(skipped == [20, 21], "a long wait makes the frames around it unsure", str(skipped))
+    process = source.anonymize("odd.mkv", "odd-again.mkv")
+    first, last = (side["frames"][number]["time"] for number in skipped)
+    tap.check(f"missing at {first:.2f} to {last:.2f} s" in process.stderr,
+              "... and is told with its place", process.stderr)
+
+
+def check_damage(tap, source):
+    """The decoder leaves out pictures that a few bytes of noise have hit."""
+    files.ffmpeg("-stream_loop", "3", "-i", source.path("plain.mp4"), "-c", "copy", "-movflags",
+                 "+faststart", source.path("noise.mp4"))
+    data = bytearray(source.path("noise.mp4").read_bytes())
+    middle = len(data) // 2
+    data[middle:middle + 3000] = bytes(range(250)) * 12
+    source.path("noise.mp4").write_bytes(data)
+    process = source.anonymize("noise.mp4", "noise-out.mp4")
+    unsure = [frame["time"] for frame in files.sidecar(source.path("noise-out.mp4"))["frames"]
+              if "pictures are damaged here" in frame.get("unsure", ())]
+    tap.check(unsure and f"damaged or missing at {unsure[0]:.2f} to" in process.stderr,
+              "damage in the middle is told with its place", f"{unsure} {process.stderr}")
 
 
 def check_rotation(tap, source):

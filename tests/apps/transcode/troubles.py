@@ -38,6 +38,29 @@ def nested_groups(depth):
             ebml("18538067", 12 + len(groups)) + ebml("1f43b675", len(groups)) + groups)
 
 
+def many_tracks(count):
+    """A Matroska file of many tracks."""
+    tracks = b"".join(ebml("ae", 11) + ebml("d7", 2) + number.to_bytes(2, "big")
+                      for number in range(1, count + 1))
+    return (ebml("1a45dfa3", 18) + ebml("4282", 8) + b"matroska" +
+            ebml("18538067", 12 + len(tracks)) + ebml("1654ae6b", len(tracks)) + tracks)
+
+
+def box(kind, *contents):
+    """A box of MP4."""
+    inside = b"".join(contents)
+    return (8 + len(inside)).to_bytes(4, "big") + kind + inside
+
+
+def many_chapters(count):
+    """An MP4 file of many tracks, and one that calls others its chapters many times."""
+    clock = bytes(12) + (1000).to_bytes(4, "big") + bytes(8)
+    track = box(b"tkhd", bytes(84)), box(b"mdia", box(b"mdhd", clock))
+    chapters = box(b"tref", box(b"chap", b"\1" * 40 * count))
+    return box(b"ftyp", b"isom", bytes(4)) + box(b"moov", box(b"mvhd", clock, bytes(76)), box(
+        b"trak", *track, chapters), box(b"trak", *track) * count)
+
+
 def break_files(directory, source):
     """Cut off, of noise in the middle, without an index."""
     clips.ffmpeg("-i", str(source), "-c", "copy", "-movflags", "+faststart",
@@ -60,6 +83,8 @@ def break_files(directory, source):
                                           fast[middle + 4096:])
     (directory / "headless.mp4").write_bytes(source.read_bytes()[:20000])
     (directory / "nested.mkv").write_bytes(nested_groups(200000))
+    (directory / "tracks.mkv").write_bytes(many_tracks(20000))
+    (directory / "chapters.mp4").write_bytes(many_chapters(50000))
 
 
 def check_broken(tap, directory, source):
@@ -77,9 +102,13 @@ def check_broken(tap, directory, source):
     check_refused(tap, directory, "packets of a transport stream are missing", 4,
                   r"broken at 0:0\d\.\d.*--keep-going", directory / "gap.ts", result, "--filter",
                   "identity")
-    for name, title in (("headless.mp4", "a file without an index"),
-                        ("nested.mkv", "a file of groups within groups")):
-        check_refused(tap, directory, title, 1, "Cannot read", directory / name, result, "--filter",
+    for name, title, pattern in (
+            ("headless.mp4", "a file without an index", "Cannot read"),
+            ("nested.mkv", "a file of groups within groups", "Cannot read"),
+            ("tracks.mkv", "a file of 20,000 tracks", "more than 256 tracks"),
+            ("chapters.mp4", "a file of 50,000 tracks, and 500,000 times chapters",
+             "more than 256 tracks")):
+        check_refused(tap, directory, title, 1, pattern, directory / name, result, "--filter",
                       "identity")
     for name in ("cut.mp4", "cut.mkv", "noise.mp4", "noise.mkv", "gap.ts"):
         status, _, said = transcode(directory / name, result, "--filter", "identity",
@@ -88,6 +117,16 @@ def check_broken(tap, directory, source):
         tap.check(status == 0 and 30 < frames <= 75 and "Warning" in said,
                   f"{name} with --keep-going", f"{frames} frames\n{said}")
         result.unlink(missing_ok=True)
+    _, told, said = transcode(directory / "gap.ts", result, "--filter", "identity",
+                              "--keep-going", "--json")
+    check_warned(tap, "is broken at", told, said)
+    result.unlink(missing_ok=True)
+
+
+def check_warned(tap, text, told, said):
+    events = [json.loads(line) for line in told.splitlines()]
+    tap.check(any(event["event"] == "warning" and text in event["message"] for event in events),
+              f"--json has the warning: {text}", f"{told}\n{said}")
 
 
 def small_files():
@@ -272,6 +311,10 @@ def check_colours(tap, directory):
                   ("10 bits become 8" in said) == pictures.endswith("10le"),
                   f"RGB in the filter of {pictures}",
                   f"{found}\n{said}")
+    _, told, said = transcode(directory / "colours.mp4", directory / "rgb.mp4", "--overwrite",
+                              "--json", "--filter",
+                              "videoconvert ! video/x-raw,format=RGB ! identity")
+    check_warned(tap, "10 bits become 8", told, said)
 
 
 def check_losses(tap, directory, source):
