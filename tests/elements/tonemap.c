@@ -210,6 +210,14 @@ static CfTestPicture *new_flicker(const CfVideo *video, guint number)
   return source;
 }
 
+static CfFilter *open_dynamic_engine(const CfVideo *video, const CfVideo *destination)
+{
+  CfTonemapParams params = defaults();
+
+  params.dynamic = true;
+  return open_engine(video, destination, &params);
+}
+
 /* The peak is followed by the times of the frames, and anew after a flush or a gap. */
 GST_START_TEST(dynamic_follows_time)
 {
@@ -218,14 +226,11 @@ GST_START_TEST(dynamic_follows_time)
   const gdouble seconds[FRAMES] = {0.04, 0.04, 0.5, 0.04, 0.04, 0.04, 0.2, 1.16};
   const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
-  CfTonemapParams params = defaults();
-  CfFilter *filter;
   GstBus *bus;
   GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
+  CfFilter *filter = open_dynamic_engine(&video, &destination);
 
   set_text(harness->element, "dynamic=true");
-  params.dynamic = true;
-  filter = open_engine(&video, &destination, &params);
   for (guint i = 0; i < FRAMES; i++) {
     CfTestPicture *source = new_flicker(&video, i), *want;
     GstBuffer *buffer;
@@ -278,14 +283,11 @@ GST_START_TEST(dynamic_goes_on_with_new_caps)
   };
   const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
-  CfTonemapParams params = defaults();
-  CfFilter *filter;
   GstBus *bus;
   GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
+  CfFilter *filter = open_dynamic_engine(&video, &destination);
 
   set_text(harness->element, "dynamic=true");
-  params.dynamic = true;
-  filter = open_engine(&video, &destination, &params);
   for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
     CfTestPicture *source = new_flicker(&video, i), *want;
     gchar *caps = g_strconcat(RAW "P010_10LE", steps[i].caps, NULL);
