@@ -36,7 +36,7 @@ class Tuning(GObject.Object):
         self._source = Source(self._on_frame, lambda text: self.emit("error", text))
         self._line = None
         self._kept = {}  # element: {property: text}, for elements tuned before
-        self._frame = None  # the last frame of the source
+        self._frame = None  # the last frame of the source that is open
         self._stale = False  # the shown frame was filtered with older values
         self._times = []  # times at which pairs came
         self.format = ANY_FORMAT
@@ -156,6 +156,7 @@ class Tuning(GObject.Object):
         formats = self._line.formats()
         if self.format in formats:
             formats = [self.format]
+        self._frame = None
         self._source.open(place, formats, self.faces)
         self.emit("opened")
 

@@ -232,6 +232,7 @@ def check_errors(tap, window, folder):
         window.window.open(driver_place(place))
         told = window.wait(until=lambda: window.errors, at_most=10)
         tap.check(told and window.window.bar.get_revealed(), f"{what} is told of")
+        tap.check(not window.tuning.frame_info(), f"{what}: no size of the source before is shown")
     window.window.open(driver_place("test:smpte"))
     tap.check(window.wait_for_frames(), "after that the next one plays")
     window.errors.clear()
