@@ -90,9 +90,9 @@ static void take_track(const Media *media, MediaStream *stream, const gchar *id)
   if (media->mp4)
     stream->track = mp4_source_track(media->mp4, id);
   if (stream->track)
-    stream->flags.is_off = stream->track->is_off;
+    stream->flags = stream->track->track.flags;
   if (track) {
-    stream->flags = track->flags;
+    stream->flags = track->track.flags;
     stream->name = track->name;
   }
 }

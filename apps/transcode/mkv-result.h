@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "track-flags.h"
+#include "track.h"
 
 #include <gst/video/video.h>
 

@@ -64,11 +64,11 @@ static MkvTrack read_track(const guint8 *data, gsize size)
     const guint8 *content = data + head;
 
     if (id == ID_TRACK_UID)
-      track.uid = whole_number(content, inside);
+      track.track.id = whole_number(content, inside);
     else if (id == ID_FLAG_DEFAULT)
-      track.flags.is_off = whole_number(content, inside) == 0;
+      track.track.flags.is_off = whole_number(content, inside) == 0;
     else if (id == ID_FLAG_FORCED)
-      track.flags.is_forced = whole_number(content, inside) != 0;
+      track.track.flags.is_forced = whole_number(content, inside) != 0;
     else if (id == ID_TRACK_NAME && !track.name)
       track.name = g_strndup((const gchar *)content, inside);
   }
@@ -146,14 +146,5 @@ void mkv_source_free(MkvSource *source)
 
 const MkvTrack *mkv_source_track(const MkvSource *source, const gchar *stream_id)
 {
-  const gchar *colon = stream_id ? strrchr(stream_id, ':') : NULL;
-  const guint64 uid = colon ? g_ascii_strtoull(colon + 1, NULL, 10) : 0;
-
-  for (guint i = 0; i < source->tracks->len; i++) {
-    const MkvTrack *track = &g_array_index(source->tracks, MkvTrack, i);
-
-    if (track->uid == uid)
-      return track;
-  }
-  return NULL;
+  return (const MkvTrack *)track_of_stream(source->tracks, stream_id, ':');
 }

@@ -5,11 +5,10 @@
  */
 #pragma once
 
-#include "track-flags.h"
+#include "track.h"
 
 typedef struct {
-  guint64 uid;
-  TrackFlags flags;
+  Track track;
   gchar *name; /* NULL: none */
 } MkvTrack;
 

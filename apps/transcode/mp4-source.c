@@ -2,7 +2,6 @@
 #include "mp4-source.h"
 
 #include "boxes.h"
-#include "track-flags.h"
 
 #include <string.h>
 
@@ -72,8 +71,8 @@ static void read_track(Reader *reader, const Box *trak)
       !box_read_clock(data, &media_header, &scale, &duration))
     return;
   track.length = to_ns(duration, scale);
-  track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
-  track.is_off = !(data[header.inside + 3] & 1);
+  track.track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
+  track.track.flags.is_off = !(data[header.inside + 3] & 1);
   if (box_find_path(data, trak, "mdia/hdlr", &handler) && handler.end - handler.inside >= 12)
     memcpy(track.handler, data + handler.inside + 8, 4);
   if (box_find(data, trak, "edts", &edits) && box_find(data, &edits, "elst", &list)) {
@@ -95,7 +94,7 @@ static void mark_chapters(Reader *reader, const Box *trak)
     for (guint i = 0; i < reader->source->tracks->len; i++) {
       Mp4Track *track = &g_array_index(reader->source->tracks, Mp4Track, i);
 
-      track->is_chapters |= track->id == box_u32(reader->data + at);
+      track->is_chapters |= track->track.id == box_u32(reader->data + at);
     }
   }
 }
@@ -230,16 +229,7 @@ void mp4_source_free(Mp4Source *source)
 
 const Mp4Track *mp4_source_track(const Mp4Source *source, const gchar *stream_id)
 {
-  const gchar *slash = stream_id ? strrchr(stream_id, '/') : NULL;
-  const guint64 id = slash ? g_ascii_strtoull(slash + 1, NULL, 10) : 0;
-
-  for (guint i = 0; i < source->tracks->len; i++) {
-    const Mp4Track *track = &g_array_index(source->tracks, Mp4Track, i);
-
-    if (track->id == id)
-      return track;
-  }
-  return NULL;
+  return (const Mp4Track *)track_of_stream(source->tracks, stream_id, '/');
 }
 
 static GstPadProbeReturn apply_patches(GstPad *pad, GstPadProbeInfo *info, gpointer data)

@@ -10,16 +10,17 @@
 
 #include <gst/gst.h>
 
+#include "track.h"
+
 /* A track. Times in ns. */
 typedef struct {
-  guint id;
+  Track track;
   gchar handler[5];     /* its kind of media: "vide", "soun", "tmcd" */
   guint64 length;       /* of its media; 0: unknown */
   guint64 lead;         /* part at the beginning of the media that is not played */
   guint64 delay;        /* time in the movie at which it starts to play */
   guint64 played;       /* how long it plays */
   gboolean plain;       /* the above is the whole edit list, which is hidden from GStreamer */
-  gboolean is_off;      /* players do not choose it by themselves */
   gboolean is_chapters; /* titles of chapters, not subtitles */
 } Mp4Track;
 

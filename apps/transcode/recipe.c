@@ -262,7 +262,8 @@ static void warn_of_unread_tracks(Recipe *recipe)
     if (!is_read)
       g_ptr_array_add(
           recipe->warnings,
-          g_strdup_printf("track %u (%s) is left out: GStreamer does not read it.", track->id,
+          g_strdup_printf("track %u (%s) is left out: GStreamer does not read it.",
+                          (guint)track->track.id,
                           g_str_equal(track->handler, "tmcd") ? "timecode" : track->handler));
   }
 }
