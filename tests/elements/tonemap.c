@@ -210,12 +210,31 @@ static CfTestPicture *new_flicker(const CfVideo *video, guint number)
   return source;
 }
 
-static CfFilter *open_dynamic_engine(const CfVideo *video, const CfVideo *destination)
+/* An element and an engine that follow the peak, for the same frames. */
+typedef struct {
+  CfVideo video, destination;
+  GstBus *bus;
+  GstHarness *harness;
+  CfFilter *filter;
+} Followers;
+
+static Followers open_followers(void)
 {
+  Followers both = {.video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ),
+                    .destination = sdr_video(CF_FORMAT_NV12, 64, 36)};
   CfTonemapParams params = defaults();
 
   params.dynamic = true;
-  return open_engine(video, destination, &params);
+  both.filter = open_engine(&both.video, &both.destination, &params);
+  both.harness = harness_to(CF_FORMAT_NV12, &both.video, "", FALSE, &both.bus);
+  set_text(both.harness->element, "dynamic=true");
+  return both;
+}
+
+static void close_followers(Followers *both)
+{
+  cf_filter_close(both->filter);
+  harness_free(both->harness, both->bus);
 }
 
 /* The peak is followed by the times of the frames, and anew after a flush or a gap. */
@@ -224,37 +243,31 @@ GST_START_TEST(dynamic_follows_time)
   enum { FRAMES = 8, FLUSHED = 4, LOSS = 6, GAP = 7 };
   const gint milliseconds[FRAMES] = {0, 40, 540, -1, 600, 640, 840, 2000}; /* -1: none */
   const gdouble seconds[FRAMES] = {0.04, 0.04, 0.5, 0.04, 0.04, 0.04, 0.2, 1.16};
-  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
-  const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
-  GstBus *bus;
-  GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
-  CfFilter *filter = open_dynamic_engine(&video, &destination);
+  Followers both = open_followers();
 
-  set_text(harness->element, "dynamic=true");
   for (guint i = 0; i < FRAMES; i++) {
-    CfTestPicture *source = new_flicker(&video, i), *want;
+    CfTestPicture *source = new_flicker(&both.video, i), *want;
     GstBuffer *buffer;
 
     if (i == FLUSHED) {
       GstSegment segment;
 
       gst_segment_init(&segment, GST_FORMAT_TIME);
-      gst_harness_push_event(harness, gst_event_new_flush_start());
-      gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
-      gst_harness_push_event(harness, gst_event_new_segment(&segment));
+      gst_harness_push_event(both.harness, gst_event_new_flush_start());
+      gst_harness_push_event(both.harness, gst_event_new_flush_stop(TRUE));
+      gst_harness_push_event(both.harness, gst_event_new_segment(&segment));
     }
-    want = run_engine(filter, source, &destination, seconds[i], i == FLUSHED || i == GAP);
+    want = run_engine(both.filter, source, &both.destination, seconds[i], i == FLUSHED || i == GAP);
     buffer =
         plain_buffer(source, milliseconds[i] < 0 ? GST_CLOCK_TIME_NONE
                                                  : (GstClockTime)milliseconds[i] * GST_MSECOND);
     if (i == LOSS || i == GAP)
       GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
-    assert_shows(filter_buffer(harness, buffer), want, "a frame in time");
+    assert_shows(filter_buffer(both.harness, buffer), want, "a frame in time");
     cf_picture_free(source);
     cf_picture_free(want);
   }
-  cf_filter_close(filter);
-  harness_free(harness, bus);
+  close_followers(&both);
 }
 GST_END_TEST;
 
@@ -281,27 +294,22 @@ GST_START_TEST(dynamic_goes_on_with_new_caps)
       {SIZE PQ, "n-threads=2"},
       {SIZE PQ ", chroma-site=mpeg2", ""},
   };
-  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
-  const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
-  GstBus *bus;
-  GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
-  CfFilter *filter = open_dynamic_engine(&video, &destination);
+  Followers both = open_followers();
 
-  set_text(harness->element, "dynamic=true");
   for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
-    CfTestPicture *source = new_flicker(&video, i), *want;
+    CfTestPicture *source = new_flicker(&both.video, i), *want;
     gchar *caps = g_strconcat(RAW "P010_10LE", steps[i].caps, NULL);
 
-    set_text(harness->element, steps[i].settings);
-    push_text_caps(harness, caps);
-    want = run_engine(filter, source, &destination, 0.04, *steps[i].settings != '\0');
-    assert_shows(filter_buffer(harness, plain_buffer(source, i * 40 * GST_MSECOND)), want, caps);
+    set_text(both.harness->element, steps[i].settings);
+    push_text_caps(both.harness, caps);
+    want = run_engine(both.filter, source, &both.destination, 0.04, *steps[i].settings != '\0');
+    assert_shows(filter_buffer(both.harness, plain_buffer(source, i * 40 * GST_MSECOND)), want,
+                 caps);
     cf_picture_free(source);
     cf_picture_free(want);
     g_free(caps);
   }
-  cf_filter_close(filter);
-  harness_free(harness, bus);
+  close_followers(&both);
 }
 GST_END_TEST;
 
