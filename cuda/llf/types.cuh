@@ -92,12 +92,10 @@ inline CellWeights cell_weights(int width, int height)
   return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
-/* The flag and the counter of a frame on tensor cores (grid_flags.cuh), each in a cache line of its
- * own. The frame's first kernel resets them. */
+/* The flag of a frame on tensor cores (grid_flags.cuh). The frame's first kernel resets it. */
 struct Progress {
-  alignas(
-      128) unsigned coarse_inputs_ready;   /* 1: components up to coarse_first_level are complete */
-  alignas(128) unsigned moments_ctas_done; /* CTAs of make_moments() that have computed theirs */
+  alignas(128) unsigned coarse_inputs_ready; /* 1: components up to coarse_first_level, and moments,
+                                              * are complete */
 };
 
 struct Pyramid {
