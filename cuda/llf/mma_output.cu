@@ -515,7 +515,11 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
   find_inner_tiles(&frame);
 
   auto launch_kernel = [&](auto kernel) {
-    return launch(queue, "llf finish", kernel,
+    const char *const name = "llf finish";
+
+    return prefer_carveout(queue, name, kernel,
+                           kCtasPerSm * (sizeof(TileMemory) + kSharedOverhead)) &&
+           launch(queue, name, kernel,
                   dim3(blocks(pixels.width, kTileX), blocks(pixels.height, kTileY)), dim3(kThreads),
                   0, pixels, frame);
   };

@@ -16,6 +16,7 @@
 #include "cuda/llf/frame_plan.h"
 #include "cuda/llf/tuning.h"
 
+#include <algorithm>
 #include <cuda_fp16.h>
 
 extern "C" {
@@ -176,6 +177,22 @@ struct Queue {
 /* The shared memory that a CTA may have without cudaFuncSetAttribute(). That attribute belongs to
  * the kernel, which all states share, so it is always set to the GPU's maximum. */
 constexpr size_t kPlainSharedBytes = 48 * 1024;
+
+/* The shared memory that a CTA occupies beyond its own, in bytes. */
+constexpr size_t kSharedOverhead = 1024;
+
+/* Prefers a carveout of `bytes` of shared memory per SM for a kernel; the rest is L1 cache. CTAs
+ * that need a larger carveout cannot start on an SM while CTAs of this kernel run there. */
+template <typename... Parameters>
+bool prefer_carveout(Queue *queue, const char *name, void (*kernel)(Parameters...), size_t bytes)
+{
+  const size_t most = (size_t)queue->gpu.shared_per_block + kSharedOverhead;
+  const int percent = (int)std::min<size_t>(100, (100 * bytes + most - 1) / most);
+
+  return cf_cuda_ok(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent), name,
+      queue->status);
+}
 
 template <typename... Parameters, typename... Arguments>
 bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid,
