@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Flags and counters in global memory that synchronise CTAs of different grids.
+ * Flags in global memory that synchronise CTAs of different grids.
  *
- * Producer: all threads of the CTA store; __syncthreads(); one thread sets the flag, or adds to the
- * counter, with release. Consumer: spins with acquire, then reads. The scope of both is the GPU.
+ * Producer: all threads of the CTA store; __syncthreads(); one thread sets the flag with release.
+ * Consumer: spins with acquire, then reads. The scope of both is the GPU.
  *
  * Progress: a consumer may wait only for CTAs that are resident or have ended by the time the
  * consumer runs. In a chain of programmatic dependent launches (pdl.cuh) that holds for CTAs of an
@@ -23,22 +23,7 @@ __device__ inline void flag_store_release(unsigned *flag, unsigned value)
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-__device__ inline void counter_add_release(unsigned *counter)
-{
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
-}
-
-/* Counts this CTA as done, by all of its threads, after their last stores. NULL: no counter. */
-__device__ inline void count_cta_done(unsigned *counter)
-{
-  if (!counter)
-    return;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    counter_add_release(counter);
-}
-
-/* Waits until the flag or counter is at least `least`. Every thread that reads what was released
+/* Waits until the flag is at least `least`. Every thread that reads what was released
  * calls this itself: an acquiring load, unlike a fence, does not wait for cp.async copies that the
  * thread has in flight. Spinning threads sleep between polls, to leave issue slots to the others.
  */

@@ -168,8 +168,7 @@ distribute_collapsed(const CoarseLevels &levels, const ClusterLayout &layout, co
 }
 
 /* Tells later grids, which may run concurrently with this one, that all inputs of the coarse levels
- * are complete. With `releases_fine` no grid waits for that. */
-/* Tells these grids that all inputs of the coarse levels are complete. */
+ * are complete, and with them what earlier grids wrote. */
 __device__ __forceinline__ void set_inputs_ready(const CoarseLevels &levels, int cta)
 {
   if (cta == 0 && threadIdx.x == 0)
@@ -204,8 +203,7 @@ __device__ __forceinline__ void run_coarse_levels(const CoarseLevels &levels, co
     if (rank0_level > 0)
       cluster_wait();
     __syncthreads();
-    if (!levels.releases_fine)
-      set_inputs_ready(levels, cta);
+    set_inputs_ready(levels, cta);
     for (int level = 1; cta > 0 && level <= rank0_level; level++)
       downsample_distributed(levels, *layout, memory, level, band);
     /* Before rank 0 waits for the workers' rows it computes a level from whatever its memory holds,

@@ -109,8 +109,8 @@ template <bool Inside> struct PatchRow {
   }
 };
 
-/* The region of a level. From level 2 on it is loaded with the level's border replicated, and is
- * contiguous in shared memory. */
+/* The region of a level, which from level 2 on is contiguous in shared memory. Of its pixels
+ * outside the level at() reads none. */
 template <int Level, bool Inside> struct Region {
   static constexpr int kWidth = RegionSize<Level>::kWidth, kHeight = RegionSize<Level>::kHeight;
   static constexpr int kPixels = kWidth * kHeight, kLoads = (kPixels + kThreads - 1) / kThreads;
@@ -150,20 +150,14 @@ template <int Level, bool Inside> struct Region {
     }
   }
 
-  /* Replicates the level's border in the part of the region that is outside the level. */
-  __device__ __forceinline__ void replicate_border(float *memory) const
+  /* A pixel of the region in shared memory; outside the level that of its border. */
+  __device__ __forceinline__ float at(const float *memory, int row, int column) const
   {
-    constexpr int kPitch = RegionSize<Level>::kPitch;
-
-#pragma unroll 1
-    for (int i = (int)threadIdx.x; i < kPixels; i += kThreads) {
-      const int column = i % kWidth, row = i / kWidth;
-      const int from_x = min(max(column, -x), width - 1 - x);
-      const int from_y = min(max(row, -y), height - 1 - y);
-
-      if (from_x != column || from_y != row)
-        memory[row * kPitch + column] = memory[from_y * kPitch + from_x];
+    if (!Inside) {
+      row = min(max(row, -y), height - 1 - y);
+      column = min(max(column, -x), width - 1 - x);
     }
+    return memory[row * RegionSize<Level>::kPitch + column];
   }
 };
 
@@ -200,7 +194,7 @@ template <int Level, bool Inside> struct Quads {
   using Fine = RegionSize<Level>;
   static constexpr int kQuads = Level == 3 ? 1 : 2;
   static constexpr int kAcross = Fine::kWidth / 2 / kQuads, kDown = Fine::kHeight / 2;
-  static constexpr int kPitch = Fine::kPitch, kCoarsePitch = RegionSize<Level + 1>::kPitch;
+  static constexpr int kPitch = Fine::kPitch;
   static_assert(kAcross * kDown <= kThreads && Fine::kWidth % (2 * kQuads) == 0 && kPitch % 2 == 0,
                 "each thread has its quads");
 
@@ -234,14 +228,14 @@ template <int Level, bool Inside> struct Quads {
     return thread < kAcross * kDown;
   }
 
-  /* Multiplies the quads by their weights and adds the expansion of `coarse`; both point to the
-   * first pixel of a region. */
-  __device__ __forceinline__ void add(float *fine, const float *coarse) const
+  /* Multiplies the quads by their weights and adds the expansion of the coarser region. `fine` and
+   * `coarse` point to the regions' first pixels. */
+  __device__ __forceinline__ void add(float *fine, const Region<Level + 1, Inside> &coarser,
+                                      const float *coarse) const
   {
     if (!active())
       return;
     float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch) + kQuads * column;
-    const float *const from = coarse + row * kCoarsePitch + kQuads * column;
     float around[3][kQuads + 2];
     float2 pairs[2][kQuads];
 
@@ -249,7 +243,7 @@ template <int Level, bool Inside> struct Quads {
     for (int j = 0; j < 3; j++) {
 #pragma unroll
       for (int i = 0; i < kQuads + 2; i++)
-        around[j][i] = from[j * kCoarsePitch + i];
+        around[j][i] = coarser.at(coarse, row + j, kQuads * column + i);
     }
 #pragma unroll
     for (int i = 0; i < 2 * kQuads; i++)
@@ -263,20 +257,6 @@ template <int Level, bool Inside> struct Quads {
       to[i / kQuads * (kPitch / 2) + i % kQuads] = pairs[i / kQuads][i % kQuads];
   }
 };
-
-/* Collapses a region, by the whole CTA. What quads beyond the border compute is replaced. */
-template <int Level, bool Inside>
-__device__ __forceinline__ void collapse_region(const Quads<Level, Inside> &quads,
-                                                const Region<Level, Inside> &region, float *fine,
-                                                const float *coarse, bool inner)
-{
-  quads.add(fine, coarse);
-  __syncthreads();
-  if (!inner) {
-    region.replicate_border(fine);
-    __syncthreads();
-  }
-}
 
 /* ---- Level 0 ---- */
 
@@ -302,6 +282,34 @@ __device__ __forceinline__ void apply_weights(const uint2 &weights, uint4 rows[2
                          cf::hmul2_bits(rows[j].z, odd), cf::hmul2_bits(rows[j].w, odd));
 }
 
+/* Loads the pixels of level 1 around those of a thread. */
+template <bool Inside>
+__device__ __forceinline__ void load_around(float (&around)[3][kPatchX / 2 + 2],
+                                            const Region<1, Inside> &region, const float *memory,
+                                            int row, int column)
+{
+  const int first_row = row + kHalo - 1, first_column = kPatchX / 2 * column + kHalo - 1;
+
+#pragma unroll
+  for (int j = 0; j < 3; j++) {
+    if constexpr (Inside) {
+      const float *const from = memory + (first_row + j) * kPitch1 + first_column;
+      const float4 four = *reinterpret_cast<const float4 *>(from + 1);
+
+      around[j][0] = from[0];
+      around[j][1] = four.x;
+      around[j][2] = four.y;
+      around[j][3] = four.z;
+      around[j][4] = four.w;
+      around[j][5] = from[5];
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPatchX / 2 + 2; i++)
+        around[j][i] = region.at(memory, first_row + j, first_column + i);
+    }
+  }
+}
+
 /* ---- The kernel ---- */
 
 struct TileMemory {
@@ -311,12 +319,13 @@ struct TileMemory {
   float level_4[RegionSize<4>::kPitch * RegionSize<4>::kHeight];
 };
 
-/* Writes a tile. `inner`: all its regions are within their levels. Plain: so they are, and all
- * pixels are read and written as vectors. */
+/* Writes a tile. Plain: all its regions are within their levels, and all pixels are read and
+ * written as vectors. */
 template <typename Sample, Colour Kind, bool Plain>
 __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFrame &frame,
-                                            bool inner, TileMemory &memory)
+                                            TileMemory &memory)
 {
+  float *const memory_1 = memory.level_1 + kFirstColumn1 - kHalo;
   const int column = threadIdx.x % kPatchesX, row = threadIdx.x / kPatchesX;
   const int x = blockIdx.x * kTileX + kPatchX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = Plain || (x < pixels.width && y < pixels.height);
@@ -356,12 +365,16 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
   level_3.store(memory.level_3);
   level_4.store(memory.level_4);
   __syncthreads();
-  if (frame.last >= 4)
-    collapse_region<3>(quads_3, level_3, memory.level_3, memory.level_4, inner);
-  if (frame.last >= 3)
-    collapse_region<2>(quads_2, level_2, memory.level_2, memory.level_3, inner);
-  collapse_region<1>(quads_1, level_1, memory.level_1 + kFirstColumn1 - kHalo, memory.level_2,
-                     inner);
+  if (frame.last >= 4) {
+    quads_3.add(memory.level_3, level_4, memory.level_4);
+    __syncthreads();
+  }
+  if (frame.last >= 3) {
+    quads_2.add(memory.level_2, level_3, memory.level_3);
+    __syncthreads();
+  }
+  quads_1.add(memory_1, level_2, memory.level_2);
+  __syncthreads();
   if (!inside)
     return;
 
@@ -375,19 +388,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
       delta[j][i] = at & 1 ? pair.y : pair.x;
     }
   }
-#pragma unroll
-  for (int j = 0; j < 3; j++) {
-    const float *const from =
-        memory.level_1 + (row + kHalo - 1 + j) * kPitch1 + kFirstColumn1 + kPatchX / 2 * column;
-    const float4 four = *reinterpret_cast<const float4 *>(from);
-
-    around[j][0] = from[-1];
-    around[j][1] = four.x;
-    around[j][2] = four.y;
-    around[j][3] = four.z;
-    around[j][4] = four.w;
-    around[j][5] = from[4];
-  }
+  load_around(around, level_1, memory_1, row, column);
   expand_quads<kPatchX / 2>(around, [&](int j, int i, float factor, float value) {
     delta[j][i] = fmaf(factor, value, delta[j][i]);
   });
@@ -405,9 +406,9 @@ __global__ void __launch_bounds__(kThreads, kCtasPerSm)
   const bool inner = blockIdx.x - 1 < frame.inner_x && blockIdx.y - 1 < frame.inner_y;
 
   if (inner && is_direct<Kind>(pixels, frame.output, 0))
-    output_tile<Sample, Kind, true>(pixels, frame, true, memory);
+    output_tile<Sample, Kind, true>(pixels, frame, memory);
   else
-    output_tile<Sample, Kind, false>(pixels, frame, inner, memory);
+    output_tile<Sample, Kind, false>(pixels, frame, memory);
 }
 
 /* ---- Launching ---- */
@@ -514,7 +515,11 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
   find_inner_tiles(&frame);
 
   auto launch_kernel = [&](auto kernel) {
-    return launch(queue, "llf finish", kernel,
+    const char *const name = "llf finish";
+
+    return prefer_carveout(queue, name, kernel,
+                           kCtasPerSm * (sizeof(TileMemory) + kSharedOverhead)) &&
+           launch(queue, name, kernel,
                   dim3(blocks(pixels.width, kTileX), blocks(pixels.height, kTileY)), dim3(kThreads),
                   0, pixels, frame);
   };

@@ -94,10 +94,11 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
     if (!mma_downsample(queue, pyramid, fine, top_gain))
       return false;
   }
+  if (pyramid.weighted > 0 && !make_moments(queue, pixels, pyramid, first > 2))
+    return false;
   if (first < pyramid.images - 1 && !mma_coarse_levels(queue, plan, pyramid, series))
     return false;
   if (!mma_laplacian_fine(queue, plan, pixels, series, pyramid) ||
-      (pyramid.weighted > 0 && !make_moments(queue, pixels, pyramid, plan.beside_coarse)) ||
       !mma_laplacian_coarse(queue, plan, pyramid, last, series) ||
       (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;

@@ -16,6 +16,7 @@
 #include "cuda/llf/frame_plan.h"
 #include "cuda/llf/tuning.h"
 
+#include <algorithm>
 #include <cuda_fp16.h>
 
 extern "C" {
@@ -92,12 +93,10 @@ inline CellWeights cell_weights(int width, int height)
   return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
-/* The flag and the counter of a frame on tensor cores (grid_flags.cuh), each in a cache line of its
- * own. The frame's first kernel resets them. */
+/* The flag of a frame on tensor cores (grid_flags.cuh). The frame's first kernel resets it. */
 struct Progress {
-  alignas(
-      128) unsigned coarse_inputs_ready;   /* 1: components up to coarse_first_level are complete */
-  alignas(128) unsigned moments_ctas_done; /* CTAs of make_moments() that have computed theirs */
+  alignas(128) unsigned coarse_inputs_ready; /* 1: components up to coarse_first_level, and moments,
+                                              * are complete */
 };
 
 struct Pyramid {
@@ -178,6 +177,22 @@ struct Queue {
 /* The shared memory that a CTA may have without cudaFuncSetAttribute(). That attribute belongs to
  * the kernel, which all states share, so it is always set to the GPU's maximum. */
 constexpr size_t kPlainSharedBytes = 48 * 1024;
+
+/* The shared memory that a CTA occupies beyond its own, in bytes. */
+constexpr size_t kSharedOverhead = 1024;
+
+/* Prefers a carveout of `bytes` of shared memory per SM for a kernel; the rest is L1 cache. CTAs
+ * that need a larger carveout cannot start on an SM while CTAs of this kernel run there. */
+template <typename... Parameters>
+bool prefer_carveout(Queue *queue, const char *name, void (*kernel)(Parameters...), size_t bytes)
+{
+  const size_t most = (size_t)queue->gpu.shared_per_block + kSharedOverhead;
+  const int percent = (int)std::min<size_t>(100, (100 * bytes + most - 1) / most);
+
+  return cf_cuda_ok(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent), name,
+      queue->status);
+}
 
 template <typename... Parameters, typename... Arguments>
 bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid,

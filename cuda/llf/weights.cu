@@ -8,8 +8,6 @@
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
 
-#include <algorithm>
-
 namespace cf::llf
 {
 namespace
@@ -115,23 +113,20 @@ __device__ __forceinline__ float2 moments_of_block(const WeightedLevel &level, i
   return sums.means();
 }
 
-/* Computes moments: a thread those of every (gridDim.x kThreads)-th block. `ctas_done`, if not
- * NULL, counts the CTAs that have computed theirs. */
+/* Computes moments, a block per thread. */
 __global__ void __launch_bounds__(kThreads)
     moments_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ WeightWork work,
-                   unsigned *ctas_done, bool beside)
+                   bool beside)
 {
-  begin(beside);
-  for (int item = blockIdx.x * kThreads + threadIdx.x; item < work.items;
-       item += gridDim.x * kThreads) {
-    const WeightedLevel &level = level_of(work, item);
-    const int i = item - level.first, x = i % level.weights.across, y = i / level.weights.across;
+  const int item = blockIdx.x * kThreads + threadIdx.x;
+  const WeightedLevel &level = level_of(work, item);
+  const int i = item - level.first, x = i % level.weights.across, y = i / level.weights.across;
 
+  begin(beside);
+  if (item < work.items)
     level.moments[i] = level.gauss && level.width % kBlock == 0
                            ? moments_of_block(level, x, y)
                            : moments_of_block(pixels, level, x, y);
-  }
-  count_cta_done(ctas_done);
   end(beside);
 }
 
@@ -200,11 +195,11 @@ __device__ __forceinline__ float4 weights_of_row(const WeightWork &work, const W
                      interpolated(right, x + 1 < last ? after : right, 0.25f));
 }
 
-/* Computes weights, a strip per warp. With `beside` the moments' kernel may still run: each thread
- * waits until all its `ctas` CTAs are done. */
+/* Computes weights, a strip per warp. With `beside` each thread waits for the flag: moments are
+ * made before the coarse levels. */
 __global__ void __launch_bounds__(kThreads)
-    weights_kernel(const __grid_constant__ WeightWork work, const unsigned *moments_ctas_done,
-                   unsigned ctas, bool beside)
+    weights_kernel(const __grid_constant__ WeightWork work, const unsigned *coarse_inputs_ready,
+                   bool beside)
 {
   const int strip = (blockIdx.x * kThreads + threadIdx.x) / 32, lane = threadIdx.x % 32;
   const WeightedLevel &level = level_of(work, strip);
@@ -217,7 +212,7 @@ __global__ void __launch_bounds__(kThreads)
 
   begin(beside);
   if (beside)
-    spin_acquire(moments_ctas_done, ctas);
+    spin_acquire(coarse_inputs_ready, 1);
 #pragma unroll
   for (int k = 0; k < 2 * (kStripY + 4); k++)
     moments[k / 2][k % 2] =
@@ -317,12 +312,6 @@ WeightWork moments_to_make(const Pyramid &pyramid)
   return work;
 }
 
-/* Few CTAs with a loop: other kernels leave little room on the SMs. */
-int moments_ctas(const Gpu &gpu, const WeightWork &work)
-{
-  return std::min(blocks(work.items, kThreads), 2 * gpu.multiprocessors);
-}
-
 } // namespace
 
 bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bool beside)
@@ -330,14 +319,12 @@ bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bo
   const WeightWork work = moments_to_make(pyramid);
 
   return work.items == 0 ||
-         launch(queue, "llf moments", moments_kernel, dim3(moments_ctas(queue->gpu, work)),
-                dim3(kThreads), 0, pixels, work,
-                beside ? &pyramid.progress->moments_ctas_done : nullptr, beside);
+         launch(queue, "llf moments", moments_kernel, dim3(blocks(work.items, kThreads)),
+                dim3(kThreads), 0, pixels, work, beside);
 }
 
 bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside)
 {
-  const unsigned ctas = (unsigned)moments_ctas(queue->gpu, moments_to_make(pyramid));
   WeightWork work = {};
 
   work.slope = (float)weighting.slope;
@@ -346,8 +333,7 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
     work.add(pyramid, l, (float)weighting.share[l],
              blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
   return launch(queue, "llf weights", weights_kernel, dim3(blocks(work.items, kThreads / 32)),
-                dim3(kThreads), 0, work, beside ? &pyramid.progress->moments_ctas_done : nullptr,
-                ctas, beside);
+                dim3(kThreads), 0, work, &pyramid.progress->coarse_inputs_ready, beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
