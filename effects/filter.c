@@ -5,6 +5,7 @@
  */
 #include "filter.h"
 
+#include <fenv.h>
 #include <stdlib.h>
 
 #include "cpu/common/memory.h"
@@ -25,6 +26,17 @@ struct CfFilter {
   CfDevice *device;
   CfBuffer memory; /* scratch for planes in host memory */
 };
+
+/* ---- Arithmetic ---- */
+
+/* Engines, and the threads that they start, compute by C's defaults, also on lanes of vectors that
+ * nobody uses. A host that wants other rounding, or a signal where arithmetic fails, gets its own
+ * environment back from fesetenv(). */
+static void take_default_environment(fenv_t *of_host)
+{
+  fegetenv(of_host);
+  fesetenv(FE_DFL_ENV);
+}
 
 /* ---- Planes ---- */
 
@@ -123,7 +135,7 @@ static bool run_on_planes(CfFilter *filter, const CfJob *job, CfStatus *status)
   return give_memory(filter, memory, job->stream, good ? status : NULL) && good;
 }
 
-bool cf_filter_run(CfFilter *filter, const CfJob *job, CfStatus *status)
+static bool run(CfFilter *filter, const CfJob *job, CfStatus *status)
 {
   const CfEngine *const engine = filter->engine;
   bool done = false;
@@ -133,6 +145,17 @@ bool cf_filter_run(CfFilter *filter, const CfJob *job, CfStatus *status)
   if (engine->run_packed && !engine->run_packed(filter->state, &filter->video, job, &done, status))
     return false;
   return done || run_on_planes(filter, job, status);
+}
+
+bool cf_filter_run(CfFilter *filter, const CfJob *job, CfStatus *status)
+{
+  fenv_t of_host;
+  bool good;
+
+  take_default_environment(&of_host);
+  good = run(filter, job, status);
+  fesetenv(&of_host);
+  return good;
 }
 
 int cf_filter_halo(const CfFilter *filter)
@@ -152,6 +175,7 @@ CfFilter *cf_filter_open(const CfEngine *engine, const CfVideo *video, const voi
 {
   const bool packed = cf_format_info(video->format)->packed;
   CfFilter *filter = calloc(1, sizeof *filter);
+  fenv_t of_host;
 
   if (!filter) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
@@ -163,7 +187,9 @@ CfFilter *cf_filter_open(const CfEngine *engine, const CfVideo *video, const voi
                        .planar = cf_planar_video(video),
                        .threads = cf_thread_count(options->threads),
                        .device = options->device};
+  take_default_environment(&of_host);
   filter->state = engine->open(&filter->planar, params, options, status);
+  fesetenv(&of_host);
   if (!filter->state) {
     cf_filter_close(filter);
     return NULL;
@@ -173,7 +199,13 @@ CfFilter *cf_filter_open(const CfEngine *engine, const CfVideo *video, const voi
 
 bool cf_filter_update(CfFilter *filter, const void *params, CfStatus *status)
 {
-  return filter->engine->update(filter->state, params, status);
+  fenv_t of_host;
+  bool good;
+
+  take_default_environment(&of_host);
+  good = filter->engine->update(filter->state, params, status);
+  fesetenv(&of_host);
+  return good;
 }
 
 void cf_filter_close(CfFilter *filter)

@@ -140,20 +140,20 @@ static gboolean gst_cuda_filters_base_src_event(GstBaseTransform *trans, GstEven
   return parent_class->src_event(trans, event);
 }
 
-/* The latency is upstream's: no frame waits in the element for a later one. */
+/* Serialized queries stay between their frames, as events do. The latency is upstream's: no frame
+ * waits in the element for a later one. */
 static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
                                             GstQuery *query)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   gboolean good;
 
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query))
+    gst_cuda_filters_output_task_drain(self->output_task);
   switch (GST_QUERY_TYPE(query)) {
   case GST_QUERY_CONTEXT:
     if (gst_cuda_filters_gpu_answer_query(self->gpu, query))
       return TRUE;
-    break;
-  case GST_QUERY_DRAIN:
-    gst_cuda_filters_output_task_drain(self->output_task);
     break;
   case GST_QUERY_POSITION:
     if (direction == GST_PAD_SRC && gst_cuda_filters_base_answer_position(self, query))

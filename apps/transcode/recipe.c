@@ -222,6 +222,12 @@ static void warn_of_other_losses(Recipe *recipe)
             "the video is rotated for display (%s), which %s cannot store "
             "here: write an MP4, or put \"videoflip video-direction=auto\" into the filter.",
             orientation, name));
+  if (is_hdr(media->video->caps) && !recipe->to_sdr &&
+      g_str_equal(recipe->encoder.words[0], "av1enc"))
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup("the file will be marked as HDR, but not the video in it, since "
+                             "av1enc cannot do that: some players will show it pale. H.265 keeps "
+                             "the mark."));
   if (damage)
     g_ptr_array_add(recipe->warnings, g_steal_pointer(&damage));
   if (media->attachments > 0)

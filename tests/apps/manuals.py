@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each program's --help fits a screen, and its man page has the same options and exit statuses."""
+"""Each program's --help fits a screen and has all options that the program takes, and its man page
+has the same options and exit statuses."""
 import os
 import pathlib
 import re
@@ -19,6 +20,12 @@ MOST_LINES, MOST_COLUMNS = 52, 100
 
 def options(text):
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def taken(name):
+    """The options of a program in C, by its GOptionEntry."""
+    source = (APPS / name / "options.c").read_text(encoding="utf-8")
+    return {f"--{word}" for word in re.findall(r'\{"([a-z-]+)",[^}]*G_OPTION_ARG', source)}
 
 
 def statuses(text):
@@ -45,8 +52,10 @@ def check(tap, name):
     told, described = options(done.stdout), options(page)
     tap.check(told == described, f"{name}: the man page has the options of --help",
               f"only in --help: {told - described}, only in the page: {described - told}")
+    if (APPS / name / "options.c").exists():
+        tap.check(told == taken(name), f"{name}: --help has all options", f"{told ^ taken(name)}")
     told, described = statuses(done.stdout), page_statuses(page)
-    tap.check(told <= described, f"{name}: the man page has the exit statuses of --help",
+    tap.check(told in (described, set()), f"{name}: the man page has the exit statuses of --help",
               f"{told} {described}")
 
 

@@ -11,6 +11,9 @@
 
 #define CASE       (&element_cases[__i__])
 #define FRAME_TIME (40 * GST_MSECOND)
+/* A serialized query of an application's own. */
+#define QUERY_OWN                                                                                  \
+  ((GstQueryType)GST_QUERY_MAKE_TYPE(900, GST_QUERY_TYPE_DOWNSTREAM | GST_QUERY_TYPE_SERIALIZED))
 
 typedef struct {
   const ElementCase *element;
@@ -166,7 +169,7 @@ GST_END_TEST;
 
 /* ---- order ---- */
 
-/* What comes out, in order: the frame's number, or -1 for the test's event. */
+/* What comes out, in order: the frame's number, -1 for the test's event, or -2 for its query. */
 typedef struct {
   GMutex lock;
   GArray *items;
@@ -175,11 +178,15 @@ typedef struct {
 static GstPadProbeReturn note_item(GstPad *pad, GstPadProbeInfo *info, gpointer log)
 {
   Log *self = log;
-  gint item = -1;
+  gint item;
 
   if (info->type & GST_PAD_PROBE_TYPE_BUFFER)
     item = (gint)(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)) / FRAME_TIME);
-  else if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_CUSTOM_DOWNSTREAM)
+  else if (GST_IS_QUERY(info->data) && GST_QUERY_TYPE(info->data) == QUERY_OWN)
+    item = -2;
+  else if (GST_IS_EVENT(info->data) && GST_EVENT_TYPE(info->data) == GST_EVENT_CUSTOM_DOWNSTREAM)
+    item = -1;
+  else
     return GST_PAD_PROBE_OK;
   g_mutex_lock(&self->lock);
   g_array_append_val(self->items, item);
@@ -187,26 +194,37 @@ static GstPadProbeReturn note_item(GstPad *pad, GstPadProbeInfo *info, gpointer 
   return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST(events_stay_between_their_frames)
+static void push_query(const Flow *flow)
 {
+  GstQuery *query = gst_query_new_custom(QUERY_OWN, gst_structure_new_empty("mark"));
+
+  gst_pad_peer_query(flow->harness->srcpad, query);
+  gst_query_unref(query);
+}
+
+GST_START_TEST(events_and_queries_stay_between_their_frames)
+{
+  static const gint want[] = {0, 1, 2, -1, 3, 4, 5, -2, 6, 7, 8, -1};
   Log log = {.items = g_array_new(FALSE, FALSE, sizeof(gint))};
   Flow flow;
 
   g_mutex_init(&log.lock);
   flow_open(&flow, CASE, "cuda");
   gst_pad_add_probe(flow.harness->sinkpad,
-                    GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, note_item,
-                    &log, NULL);
+                    GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
+                        GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH,
+                    note_item, &log, NULL);
   flow_start(&flow);
   for (guint frame = 0; frame < 9; frame++) {
     flow_push(&flow, frame);
-    if (frame % 3 == 2)
+    if (frame == 5)
+      push_query(&flow);
+    else if (frame % 3 == 2)
       gst_harness_push_event(flow.harness, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
                                                                 gst_structure_new_empty("mark")));
   }
-  for (guint i = 0; i < 12; i++)
-    fail_unless_equals_int(g_array_index(log.items, gint, i),
-                           i % 4 == 3 ? -1 : (gint)(i / 4 * 3 + i % 4));
+  for (guint i = 0; i < G_N_ELEMENTS(want); i++)
+    fail_unless_equals_int(g_array_index(log.items, gint, i), want[i]);
   flow_close(&flow);
   g_array_unref(log.items);
   g_mutex_clear(&log.lock);
@@ -500,7 +518,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, several_under_way, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, identity_in_between, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, passthrough_in_between, 0, N_ELEMENTS);
-  tcase_add_loop_test(tests, events_stay_between_their_frames, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, events_and_queries_stay_between_their_frames, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, reconfiguration_loses_nothing, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, new_caps_lose_nothing, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, a_flush_drops_what_is_under_way, 0, N_ELEMENTS);

@@ -3,8 +3,10 @@
  * Pixels: an element shows exactly what its engine makes of each frame, with the settings of that
  * frame, whatever the format, layout and field order, and leaves alone what is not its own.
  */
+#define _GNU_SOURCE
 #include "elements.h"
 
+#include <fenv.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/controller/controller.h>
 #include <string.h>
@@ -441,6 +443,34 @@ GST_START_TEST(mixed_frames_say_what_they_are)
 }
 GST_END_TEST;
 
+/* A host that rounds in another way, and wants a signal where arithmetic fails. */
+GST_START_TEST(hosts_keep_their_arithmetic)
+{
+  static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_RGBA};
+
+  for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+    const CfVideo video = cf_video(formats[i], 37, 23);
+    CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 7);
+    CfTestPicture *want = engine_output(CASE, CASE->working, source);
+    GstBuffer *buffer;
+    Stream stream;
+
+    fesetround(FE_UPWARD);
+#ifdef __GLIBC__
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+#endif
+    stream = stream_new(CASE, CASE->working, &video, NULL);
+    buffer = filter_buffer(stream.harness, plain_buffer(source, 0));
+    fail_unless_equals_int(fegetround(), FE_UPWARD);
+    fesetenv(FE_DFL_ENV);
+    assert_shows(buffer, want, CASE->working);
+    stream_free(&stream);
+    cf_picture_free(source);
+    cf_picture_free(want);
+  }
+}
+GST_END_TEST;
+
 static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, every_format_equals_the_engine, 0, N_ELEMENTS);
@@ -457,6 +487,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, blur_of_regions_reuses_a_writable_buffer);
   tcase_add_loop_test(tests, interlaced_frames_are_filtered_by_field, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, mixed_frames_say_what_they_are, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, hosts_keep_their_arithmetic, 0, N_ELEMENTS);
 }
 
 int main(int argc, char **argv)

@@ -287,7 +287,8 @@ def live_file(tap, directory):
          "video/x-raw,format=GRAY8,width=64,height=48,framerate=10/1 ! "
          f"cudagaussblur backend=cpu sigma=5 map-mode=file map-location={path} ! "
          f"multifilesink location={pattern}").split()])
-    time.sleep(1.0)
+    while not os.path.exists(pattern % 4) and process.poll() is None:
+        time.sleep(0.02)
     os.replace(new, path)
     process.wait(timeout=harness.TIMEOUT_SECONDS)
     read = [open(pattern % i, "rb").read() for i in (0, 24)]

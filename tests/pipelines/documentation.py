@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import PIL.Image
 
@@ -29,7 +30,7 @@ PROGRAMS = [str(folder) for folder in sorted(BUILD.glob("apps/*")) if folder.is_
 ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX",
                    PATH=os.pathsep.join([*PROGRAMS, os.environ["PATH"]]))
 
-RUN_SECONDS = 4
+RUN_SECONDS = 2  # of what plays and has no end
 END_SECONDS = 60
 
 # First match counts.
@@ -160,25 +161,34 @@ def make_workplace(directory):
                        [f"location={directory}/hdr.mkv"])
 
 
+def let_play(process, log):
+    """Waits until it has started, and a while; whether it is still there."""
+    end = time.monotonic() + END_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        if STARTED.search(log.read_text(errors="replace")):
+            end = min(end, time.monotonic() + RUN_SECONDS)
+        time.sleep(0.1)
+    return process.poll() is None
+
+
 def run_command(command, directory):
     """None, or what went wrong."""
-    process = subprocess.Popen(["bash", "-c", command], cwd=directory, env=ENVIRONMENT, text=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+    log = directory / ".said"
+    with open(log, "w", encoding="utf-8") as file:
+        process = subprocess.Popen(["bash", "-c", command], cwd=directory, env=ENVIRONMENT,
+                                   stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
     endless = ENDLESS.search(command) and not ENDS.search(command)
-    interrupted = False
-    try:
-        output, _ = process.communicate(timeout=RUN_SECONDS if endless else END_SECONDS)
-    except subprocess.TimeoutExpired:
-        interrupted = True
+    interrupted = endless and let_play(process, log)
+    if interrupted:
         os.killpg(process.pid, signal.SIGINT)
-        try:
-            output, _ = process.communicate(timeout=END_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return f"hung\n{process.communicate()[0]}"
-    if interrupted and not endless:
-        return f"did not end within {END_SECONDS} s\n{output}"
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return f"did not end within {END_SECONDS} s\n{log.read_text(errors='replace')}"
+    output = log.read_text(errors="replace")
     if interrupted and not STARTED.search(output):
         return f"never played\n{output}"
     if process.returncode != 0:

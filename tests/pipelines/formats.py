@@ -180,7 +180,7 @@ def check_refusals(tap):
         try:
             # After an error before the first frame gst-launch-1.0 of GStreamer 1.22 does not always
             # end, whatever element it is from; what counts is the reason given.
-            harness.launch("videotestsrc !", element, "! fakesink", timeout=5)
+            harness.launch("videotestsrc !", element, "! fakesink", timeout=20)
             tap.check(False, f"refused: {element}", "it ran")
         except harness.PipelineError as error:
             said = [word for word in words if word in str(error)]

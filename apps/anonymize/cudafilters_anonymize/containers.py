@@ -33,6 +33,8 @@ PARSERS = {"video/x-h264": "h264parse", "video/x-h265": "h265parse", "video/x-vp
 PACKAGES = {"video/x-h264": "gstreamer1.0-plugins-ugly", "video/x-h265": "gstreamer1.0-plugins-bad",
             "video/x-vp9": "gstreamer1.0-plugins-good", "video/x-vp8": "gstreamer1.0-plugins-good",
             "video/x-av1": "gstreamer1.0-plugins-bad"}
+# What both passes and an encoder that looks ahead take of memory, for a pixel of the picture.
+BYTES_PER_PIXEL = 300
 # Caps of streams that are copied: audio and subtitles.
 COPIED = ("audio/", "text/", "subtitle/", "subpicture/", "application/x-ssa", "application/x-ass",
           "application/x-usf", "application/x-subtitle")
@@ -85,6 +87,16 @@ def check(path, streams):
             raise Problem(f"{path} cannot hold the stream {caps.get_structure(0).get_name()}; name "
                           "it .mkv, which holds most, or leave such streams out with --video-only",
                           USAGE)
+
+
+def check_memory(width, height, there):
+    """Raises a Problem if the encoders take more than the bytes that are there."""
+    wanted = BYTES_PER_PIXEL * width * height
+    if wanted > there:
+        raise Problem(f"encoding pictures of {width}x{height} takes about {wanted / 1e9:.0f} GB of "
+                      f"memory, and this machine has {there / 1e9:.0f}: make them smaller first, "
+                      "or name an encoder that does not look ahead: --encoder \"x264enc "
+                      "rc-lookahead=0 sync-lookahead=0 bframes=0 ! h264parse\"")
 
 
 def codec_for(path, source):

@@ -3,7 +3,7 @@
 subtitles, tags and chapters."""
 import os
 
-from . import containers, mask, media
+from . import containers, mask, matroska, media
 from .errors import Problem
 from .media import Gst
 
@@ -41,10 +41,12 @@ class Filtering:
 
     def put_video(self):
         before, after = media.make("videoconvert", n_threads=2), media.make("videoconvert")
+        # An encoder that somebody names may take it.
+        opaque = [] if self.options.options.encoder else [media.opaque()]
         aside = media.make("queue", max_size_buffers=4, max_size_bytes=0, max_size_time=0)
         turn = [media.upright()] if self.is_turned else []
         coded = endless_queue()
-        self.file.put_video(before, *turn, self.element, after, aside, self.encoder, coded)
+        self.file.put_video(before, *opaque, *turn, self.element, after, aside, self.encoder, coded)
         self.element.get_static_pad("sink").add_probe(
             Gst.PadProbeType.BUFFER,
             self.file.guarded(self.on_frame, "a frame could not be covered"))
@@ -112,6 +114,8 @@ class Filtering:
             raise Problem(f"{file}: {problem}{self.advice(str(problem))}") from problem
         finally:
             self.file.stop()
+        if self.muxer.get_factory().get_name() in ("matroskamux", "webmmux"):
+            matroska.correct(self.part)
 
 
 def endless_queue():

@@ -141,6 +141,10 @@ class Job:
             containers.check(self.output, pictures.streams)
         if not self.options.encoder:
             containers.codec_for(self.output, self.source_codec)
+            containers.check_memory(pictures.width, pictures.height, os.sysconf("SC_PHYS_PAGES") *
+                                    os.sysconf("SC_PAGE_SIZE"))
+            if pictures.has_alpha:
+                self.told.warn("its transparency is left out")
         for kind, caps in pictures.streams:
             if kind:
                 self.told.warn("only the first video of the file is covered and written; another "

@@ -6,7 +6,9 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
-from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401 (GstApp: methods of appsink)
+gi.require_version("GstVideo", "1.0")
+# GstApp: methods of appsink.
+from gi.repository import GLib, Gst, GstApp, GstVideo  # noqa: E402, F401
 
 Gst.init(None)
 
@@ -237,6 +239,17 @@ def describe_message(message):
     if reason and reason not in error.message and not is_place:
         return f"{error.message} ({message.src.get_name()}: {reason})"
     return f"{error.message} ({message.src.get_name()})"
+
+
+def has_alpha(video_format):
+    return bool(GstVideo.VideoFormat.get_info(video_format).flags & GstVideo.VideoFormatFlags.ALPHA)
+
+
+def opaque():
+    """An element that has what is before it leave transparency out, and convert nothing else."""
+    names = ", ".join(GstVideo.VideoFormat.to_string(one) for one in GstVideo.video_formats_raw()
+                      if not has_alpha(one))
+    return make("capsfilter", caps=Gst.Caps.from_string(f"video/x-raw, format={{{names}}}"))
 
 
 def upright():

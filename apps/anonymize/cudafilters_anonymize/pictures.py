@@ -8,7 +8,7 @@ import numpy as np
 
 from . import media
 from .errors import Problem
-from .media import Gst
+from .media import Gst, GstVideo
 
 
 @dataclasses.dataclass
@@ -25,8 +25,8 @@ class Picture:
 
 class Pictures:
     """Iterates over Pictures whose longer side is at most `detect_size`. Once there has been one,
-    width and height are those of the upright picture in the file, and is_turned says
-    whether the file has it turned."""
+    width and height are those of the upright picture in the file, is_turned says
+    whether the file has it turned, and has_alpha whether it can be transparent."""
 
     def __init__(self, path, detect_size):
         self.detect_size = detect_size
@@ -36,7 +36,8 @@ class Pictures:
         self.sink = media.make("appsink", sync=False, max_buffers=4,
                                caps=Gst.Caps.from_string("video/x-raw,format=BGR"))
         self.file = media.File(path, self.use)
-        self.file.put_video(media.make("videoconvert", n_threads=2), media.upright(), self.sink)
+        self.convert = media.make("videoconvert", n_threads=2)
+        self.file.put_video(self.convert, media.upright(), self.sink)
         self.waiting = []  # times of packets whose pictures have not come, a heap
         self.file.video.add_probe(Gst.PadProbeType.BUFFER, self.on_packet)
 
@@ -61,6 +62,11 @@ class Pictures:
     @property
     def is_turned(self):
         return self.file.is_turned
+
+    @property
+    def has_alpha(self):
+        caps = self.convert.get_static_pad("sink").get_current_caps()
+        return media.has_alpha(GstVideo.VideoInfo.new_from_caps(caps).finfo.format)
 
     def duration(self):
         return self.file.duration()

@@ -27,7 +27,10 @@ NEAR_EDGE = 0.35
 # half hidden or cut by the edge are detected too small, so the largest size in this time is used.
 CENTRES_NS = 90_000_000
 SIZES_NS = 500_000_000
-# A distance between frames of this many times the usual one is a hole.
+# A distance between frames of this many times the usual one is a hole: where frames come steadily,
+# with this share of the distances about the usual one, and else, where a camera leaves some out.
+STEADY = 0.95
+STEADY_HOLE = 1.6
 HOLE = 3.5
 HOLE_NS = 200_000_000
 
@@ -164,9 +167,12 @@ class Plan:
         times = [frame.pts for frame in self.frames]
         steps = [after - before for before, after in zip(times, times[1:])]
         usual = sorted(steps)[len(steps) // 2] if steps else 0
+        near = sum(1 for step in steps if abs(step - usual) < (STEADY_HOLE - 1) * usual)
+        longest = (STEADY_HOLE * usual if near >= STEADY * len(steps) else
+                   max(HOLE * usual, HOLE_NS))
         for number, frame in enumerate(self.frames):
             if frame.damaged:
                 self.reasons[number].add(DAMAGED)
-            if number and steps[number - 1] > max(HOLE * usual, HOLE_NS):
+            if number and steps[number - 1] > longest:
                 self.reasons[number].add(SKIPPED)
                 self.reasons[number - 1].add(SKIPPED)

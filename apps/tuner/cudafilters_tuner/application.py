@@ -67,6 +67,8 @@ class Application(Gtk.Application):
         if self.window:
             self.window.present()
             return
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT, self.leave)
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGTERM, self.leave)
         Gtk.Window.set_default_icon_name(self.get_application_id())
         read_orientation()
         kept = self._kept
@@ -78,8 +80,6 @@ class Application(Gtk.Application):
         self.window.connect("close-request", self._on_close)
         self.window.present()
         self.window.preview.grab_focus()
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT, self.leave)
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGTERM, self.leave)
 
     def _set_keys(self):
         for action, keys in ACCELERATORS.items():
@@ -132,6 +132,8 @@ class Application(Gtk.Application):
 
 def main(notes, preset_folder, arguments=None):
     arguments = parse(arguments)
+    # Until there is a window, without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     Gst.init(None)
     presets.find_ours(preset_folder)
     kept = {} if arguments.fresh else session.read()

@@ -244,7 +244,12 @@ def problem_of(action):
 
 def check_waits(tap, place):
     """Every wait has an end that says what was waited for."""
-    from cudafilters_anonymize import media
+    from cudafilters_anonymize import containers, media
+
+    told = problem_of(lambda: containers.check_memory(16384, 16384, 16 << 30))
+    tap.check("about 81 GB" in told and "--encoder" in told and
+              not problem_of(lambda: containers.check_memory(7680, 4320, 16 << 30)),
+              "pictures that memory cannot hold are refused", told)
 
     def refuse(*_):
         raise ValueError("no such stream")

@@ -26,12 +26,13 @@ Hello
 00:00:00,700 --> 00:00:01,000
 Is <i>this</i> you?
 """
+TITLE = "b\u00f6ses \"spiel\" \\ 2"
 CHAPTERS = """;FFMETADATA1
 [CHAPTER]
 TIMEBASE=1/1000
 START=0
 END=600
-title=One
+title=The first
 [CHAPTER]
 TIMEBASE=1/1000
 START=600
@@ -106,7 +107,8 @@ def check_containers(tap, source):
     files.ffmpeg("-i", plain, *sounds, "-i", source.path("words.srt"), "-i",
                  source.path("chapters.txt"), "-map", "0:v", "-map", "1", "-map", "2", "-map", "3",
                  "-map", "3", "-map_chapters", "4", "-c:v", "copy", "-c:a:0", "libopus", "-c:a:1",
-                 "flac", "-c:s:0", "srt", "-c:s:1", "ass", source.path("all.mkv"))
+                 "flac", "-c:s:0", "srt", "-c:s:1", "ass", "-metadata", f"title={TITLE}",
+                 "-metadata:s:a:1", f"title={TITLE}", source.path("all.mkv"))
     check_kept(tap, source, "all.mkv", "all-out.mkv", audio=2, subtitles=True)
     styled = [files.packets(source.path(name), "s:1") for name in ("all.mkv", "all-out.mkv")]
     codec = files.streams(source.path("all-out.mkv"))[-1]
@@ -116,6 +118,11 @@ def check_containers(tap, source):
                             "chapter_tags=title", "-of", "csv=p=0")
                 for name in ("all.mkv", "all-out.mkv")]
     tap.check(chapters[0] == chapters[1] != "", "chapters", "\n".join(chapters))
+    titles = [json.loads(files.probe(source.path(name), "-of", "json", "-show_entries",
+                                     "stream_tags=title:format_tags=title").lower())
+              for name in ("all.mkv", "all-out.mkv")]
+    tap.check(titles[0] == titles[1] and titles[0]["format"]["tags"]["title"] == TITLE,
+              "titles, and none where there was none", f"{titles[0]}\n{titles[1]}")
 
     harness.launch("filesrc", [f"location={source.path('one.wav')}"], "! wavparse ! audioconvert !",
                    "avenc_aac ! aacparse ! queue max-size-time=0 max-size-bytes=0",
@@ -135,12 +142,24 @@ def check_containers(tap, source):
         check_kept(tap, source, "small.webm", name)
         codec = files.streams(source.path(name))
         tap.check(codec == [("h264", "video")], f"... {name}: and becomes H.264", str(codec))
+    check_alpha(tap, source)
     clips.write(source.clip, source.path("av1.mkv"), "-c:v", "libaom-av1", "-cpu-used", "8")
     check_kept(tap, source, "av1.mkv", "av1-out.mkv")
     codec = files.streams(source.path("av1-out.mkv"))
     tap.check(codec == [("av1", "video")], "AV1 stays AV1", str(codec))
     check_variable_rate(tap, source)
     check_damage(tap, source)
+
+
+def check_alpha(tap, source):
+    files.ffmpeg("-i", source.path("plain.mp4"), "-vf", "format=yuva420p,geq=lum=p(X\\,Y):a=X",
+                 "-c:v", "libvpx-vp9", "-cpu-used", "8", "-deadline", "realtime", "-b:v", "2M",
+                 source.path("alpha.webm"))
+    process = source.anonymize("alpha.webm", "alpha-out.webm")
+    kind = files.probe(source.path("alpha-out.webm"), "-show_entries", "stream=codec_name,pix_fmt",
+                       "-of", "csv=p=0").strip()
+    tap.check(kind == "vp9,yuv420p" and "transparency is left out" in process.stderr,
+              "transparency goes, and is told", f"{kind}\n{process.stderr}")
 
 
 def check_late_sound(tap, source):
@@ -179,6 +198,18 @@ def check_variable_rate(tap, source):
     first, last = (side["frames"][number]["time"] for number in skipped)
     tap.check(f"missing at {first:.2f} to {last:.2f} s" in process.stderr,
               "... and is told with its place", process.stderr)
+    few = source.path("few.json")
+    few.write_text(json.dumps(face_rows(source.clip)[:9]))
+    for title, choice, wanted in (("one picture that a steady file lacks", "not(eq(n\\,12))", 1),
+                                  ("a camera that leaves out every fourth", "mod(n\\,4)", 0)):
+        files.ffmpeg("-i", source.path("plain.mp4"), "-vf", f"select={choice}", "-fps_mode", "vfr",
+                     "-c:v", "libx264", source.path("lacks.mkv"))
+        process = files.anonymize("--quiet", "--detections", few, "--detect-only", "--sidecar",
+                                  source.path("lacks.json"), "--overwrite",
+                                  source.path("lacks.mkv"))
+        tap.check(process.stderr.count("missing at 0.44 to 0.52 s") == wanted and
+                  process.stderr.count("missing") == wanted, f"{title}: told {wanted} times",
+                  process.stderr)
 
 
 def check_damage(tap, source):
@@ -191,7 +222,8 @@ def check_damage(tap, source):
     source.path("noise.mp4").write_bytes(data)
     process = source.anonymize("noise.mp4", "noise-out.mp4")
     unsure = [frame["time"] for frame in files.sidecar(source.path("noise-out.mp4"))["frames"]
-              if "pictures are damaged here" in frame.get("unsure", ())]
+              if {"pictures are damaged here", "pictures are missing here"} &
+              set(frame.get("unsure", ()))]
     tap.check(unsure and f"damaged or missing at {unsure[0]:.2f} to" in process.stderr,
               "damage in the middle is told with its place", f"{unsure} {process.stderr}")
 

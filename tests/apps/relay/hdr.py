@@ -68,7 +68,7 @@ def check_srt(tap, directory):
         sender(caps, "mpegtsmux", "alignment=7", "!", "srtsink",
                "uri=srt://127.0.0.1:7014?mode=caller")
         tap.check(program.wait_for("connected"), f"srt: {caps}", str(program))
-        program.wait_for("lost", 5)
+        program.wait_for("lost")
     check_sdr(tap, "srt, HLG and then SDR", program, path)
 
 

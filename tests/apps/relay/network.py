@@ -208,7 +208,6 @@ def check_shm(tap, directory):
               str(program))
     program.stop()
     camera.stop()
-    wrong = Relay(where.replace("height=180", "height=100"), "test:", "--once")
     camera = Relay(f"test:?{SIZE}", where)
     camera.wait_for("connected")
     wrong = Relay(where.replace("height=180", "height=100"), "test:", "--once")

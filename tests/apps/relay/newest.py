@@ -69,19 +69,18 @@ def check_every_frame(tap):
 def check_sizes(tap):
     program = Relay("test:?sizes=1x1,17x300,1920x1080&every=15", "test:", "--stats", "0.25",
                     filter="cudallf ! cudagaussblur ! cudablockavg ! cudasepconv preset=sharpen")
-    time.sleep(5)
-    status = program.stop()
-    seen = {(one["width"], one["height"]) for one in program.stats()}
-    tap.check(status == 0 and {(1, 1), (17, 300), (1920, 1080)} <= seen,
-              "1x1, 17x300 and 1920x1080 in turn go through four elements",
-              f"{seen}\n{program}")
+    seen = [program.wait_for("stats", which=lambda one, size=size: (one["width"], one["height"]) ==
+                             size) for size in ((1, 1), (17, 300), (1920, 1080))]
+    tap.check(program.stop() == 0 and all(seen),
+              "1x1, 17x300 and 1920x1080 in turn go through four elements", str(program))
 
 
 def check_reference(tap):
     """The definition, which is slow, as the filter."""
     program = Relay("test:?width=640&height=360", "test:",
                     filter="cudallf backend=reference engine=fast")
-    time.sleep(5)
+    for _ in range(4):
+        program.wait_for("stats", which=lambda one: one["filter_ms"] is not None)
     status = program.stop()
     stats = [one for one in program.stats() if one["filter_ms"] is not None]
     time_ms = median([one["filter_ms"] for one in stats])

@@ -22,7 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "pipelines"))
 import harness  # noqa: F401  (for those who import this)
 
 PROGRAM = os.environ["CUDAFILTERS_RELAY"]
-END_SECONDS = 15
+END_SECONDS = 60
 IN_NAMESPACE = "CUDAFILTERS_TEST_NAMESPACE"
 
 

@@ -326,11 +326,15 @@ def check_losses(tap, directory, source):
          "-deadline", "realtime", size="64x64", seconds=0.2)
     for name, pictures in (("clear.mkv", "bgra"), ("fine.mkv", "yuv422p10")):
         make(directory / name, "-c:v", "ffv1", "-pix_fmt", pictures, size="64x64", seconds=0.2)
+    make(directory / "hdr.mp4", "-c:v", "libx265", "-x265-params", clips.HDR, "-pix_fmt",
+         "yuv420p10le", size="64x64", seconds=0.2)
     make(directory / "film.mov", "-c:v", "libx264", "-timecode", "01:00:00:00", seconds=0.2)
     for name, result, pattern, *words in (
             ("film.mov", "out.mov", "(timecode) is left out"),
             ("cover.mp4", "out.mkv", "cover is left out"),
             ("cover.mp4", "out.mp4", None),
+            ("hdr.mp4", "out.mkv", "not the video in it", "--encoder", "av1enc"),
+            ("hdr.mp4", "out.mkv", None),
             ("clear.webm", "out.webm", "transparency is left out"),
             ("clear.mkv", "out.mp4", "transparency is left out"),
             ("fine.mkv", "out.mkv", "10 bits become 8", "--encoder", "openh264enc"),

@@ -32,11 +32,14 @@ def check_refused(tap, title, words, *arguments, **more):
 
 def end_by(number, *arguments):
     """Standard output and exit status of a program that is told to end once it plays."""
-    process = subprocess.Popen([*PROGRAM, *arguments], text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
-    time.sleep(5)
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=30)
+    with tempfile.NamedTemporaryFile() as log:
+        process = subprocess.Popen(
+            [*PROGRAM, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=dict(os.environ, GST_DEBUG="GST_STATES:4", GST_DEBUG_FILE=log.name))
+        while b"to PLAYING" not in log.read() and process.poll() is None:
+            time.sleep(0.1)
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
     return output, errors, process.returncode
 
 
