@@ -66,14 +66,15 @@ __device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2
                                            int y)
 {
   using Quad = typename LutOf<Kind>::Quad;
-  const bool together = picture.aligned && x + 8 <= pixels.width;
+  const Quad *const from = reinterpret_cast<const Quad *>(
+      picture.from + (ptrdiff_t)y * picture.stride + (uint32_t)x * (uint32_t)(sizeof(Quad) / 4));
 
+  if (picture.aligned && x + 8 <= pixels.width) {
+    quads[0] = from[0];
+    quads[1] = from[1];
+  } else {
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    if (together)
-      quads[i] = reinterpret_cast<const Quad *>(picture.from + (ptrdiff_t)y * picture.stride +
-                                                (uint32_t)x * (uint32_t)(sizeof(Quad) / 4))[i];
-    else
+    for (int i = 0; i < 2; i++)
       quads[i] = gather_quad<Kind>(pixels, picture, y,
                                    [&](int k) { return min(x + 4 * i + k, pixels.width - 1); });
   }
