@@ -79,7 +79,8 @@ __device__ __forceinline__ void compute_coefficients(const LocalLevel *held, int
           reinterpret_cast<const uint32_t *>(memory.components) + pixel * (4 * kGroups) + lane % 4;
       own.gauss[k] = memory.gauss + pixel;
     }
-    strip_coefficients(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
+    auto own_of = [&](int j) { return own.block(j); };
+    strip_coefficients(sum, expansion, turn, lane, own_of, [&](int j, uint32_t *words) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
 
       cf::ldmatrix_x4_trans(*reinterpret_cast<uint32_t(*)[4]>(words),

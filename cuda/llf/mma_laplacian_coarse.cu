@@ -15,6 +15,9 @@ namespace
 using T = Tile<16>;
 static_assert(T::kFineY / 4 * (T::kFineX / 32) == T::kWarps, "a strip per warp");
 
+/* The blocks of a strip whose own pixels are loaded while the coarser ones are copied. */
+constexpr int kEarlyBlocks = 8;
+
 constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
 
 /* The levels to compute, and the next coarser one. */
@@ -47,29 +50,36 @@ __global__ void __launch_bounds__(T::kThreads, 4)
   if (beside)
     spin_acquire(levels.coarse_inputs_ready, 1);
   CoarseLoader<T>(memory, thread).load(0, coarse, tile_x, tile_y);
-  cp_async_commit_and_wait();
-  __syncthreads();
 
   const int strip_x = thread / 32 % 2, strip_y = thread / 64;
   const int x = tile_x + 32 * strip_x, y = tile_y + 4 * strip_y;
-
-  if (x < own.width && y < own.height) {
-    const int column = min(x + lane / 4 % 4, own.width - 1);
-    Columns<T> columns(memory, strip_x, strip_y, lane);
-    OwnRows rows = {{}, {}, own.width - 1 - column};
-    float sum[4];
+  const int column = min(x + lane / 4 % 4, own.width - 1);
+  OwnRows rows = {{}, {}, own.width - 1 - column};
+  OwnBlock early[kEarlyBlocks];
 
 #pragma unroll
-    for (int k = 0; k < 2; k++) {
-      const uint32_t pixel =
-          (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width + column);
+  for (int k = 0; k < 2; k++) {
+    const uint32_t pixel =
+        (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width + column);
 
-      rows.words[k] = keep_in_register(reinterpret_cast<const uint32_t *>(own.groups) +
-                                       (size_t)pixel * (4 * kGroups) + lane % 4);
-      rows.gauss[k] = keep_in_register(own.gauss + pixel);
-    }
-    strip_coefficients(sum, expansion, turn, lane, rows,
-                       [&](int j, uint32_t *words) { columns.load(words, j); });
+    rows.words[k] = keep_in_register(reinterpret_cast<const uint32_t *>(own.groups) +
+                                     (size_t)pixel * (4 * kGroups) + lane % 4);
+    rows.gauss[k] = keep_in_register(own.gauss + pixel);
+  }
+#pragma unroll
+  for (int j = 0; j < kEarlyBlocks; j++)
+    early[j] = rows.block(j);
+  cp_async_commit_and_wait();
+  __syncthreads();
+
+  if (x < own.width && y < own.height) {
+    Columns<T> columns(memory, strip_x, strip_y, lane);
+    float sum[4];
+
+    strip_coefficients(
+        sum, expansion, turn, lane,
+        [&](int j) { return j < kEarlyBlocks ? early[j] : rows.block(j); },
+        [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);

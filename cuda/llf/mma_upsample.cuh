@@ -275,32 +275,43 @@ struct OneHotColumns {
   }
 };
 
-/* A level's own components and Gaussian in a lane's two rows of a strip. Beyond the border a pixel
- * is the row's last one: products there are multiplied by 0, but a NaN from outside the image would
- * remain. */
+/* A level's own components and Gaussian at a lane's two pixels of a block; words as in mma_f16().
+ */
+struct OwnBlock {
+  uint32_t words[2 * kGroups];
+  float gauss[2];
+};
+
+/* The same for the blocks of a strip. Beyond the border a pixel is the row's last one: products
+ * there are multiplied by 0, but a NaN from outside the image would remain. */
 struct OwnRows {
   const uint32_t *words[2]; /* the lane's word of its pixel of block 0 */
   const float *gauss[2];
   int last; /* from this pixel to the row's last one */
 
-  __device__ __forceinline__ float gauss_of(int row, int j) const
+  __device__ __forceinline__ OwnBlock block(int j) const
   {
-    return gauss[row][min(4 * j, last)];
-  }
+    const int to = min(4 * j, last);
+    OwnBlock own;
 
-  __device__ __forceinline__ uint32_t word(int row, int j, int group) const
-  {
-    return words[row][(ptrdiff_t)min(4 * j, last) * (4 * kGroups) + 4 * group];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+#pragma unroll
+      for (int c = 0; c < kGroups; c++)
+        own.words[2 * c + k] = words[k][(ptrdiff_t)to * (4 * kGroups) + 4 * c];
+      own.gauss[k] = gauss[k][to];
+    }
+    return own;
   }
 };
 
 /* The coefficients of a strip: sum[q] is that of pixel (strip_pixel_x (lane, q),
- * strip_pixel_y (lane, q)). coarse_of (j, words) loads the coarse samples of block j, as
- * Columns::load() does. */
-template <typename CoarseOf>
+ * strip_pixel_y (lane, q)). own_of (j) is OwnRows::block(), and coarse_of (j, words) loads
+ * the coarse samples of block j, as Columns::load() does. */
+template <typename OwnOf, typename CoarseOf>
 __device__ __forceinline__ void strip_coefficients(float (&sum)[4], const Expansion &expansion,
                                                    const HarmonicFrequencies &turn, int lane,
-                                                   const OwnRows &own, CoarseOf coarse_of)
+                                                   OwnOf own_of, CoarseOf coarse_of)
 {
   RotatedSums sums(sum);
 
@@ -309,12 +320,14 @@ __device__ __forceinline__ void strip_coefficients(float (&sum)[4], const Expans
     const uint32_t ones[2] = {one_hot(lane, j & ~1), one_hot(lane, j | 1)};
     uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
+    const OwnBlock own = own_of(j);
+
     coarse_of(j, coarse);
-    rotate(rotation, turn, own.gauss_of(0, j), own.gauss_of(1, j));
+    rotate(rotation, turn, own.gauss[0], own.gauss[1]);
 #pragma unroll
     for (int c = 0; c < kGroups; c++)
       mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
-              own.word(0, j, c), own.word(1, j, c));
+              own.words[2 * c], own.words[2 * c + 1]);
     sums.add(j, components, rotation, ones);
   }
 }
