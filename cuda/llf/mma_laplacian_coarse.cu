@@ -4,7 +4,7 @@
  * which do not depend on each other, with a tile per CTA.
  */
 #include "cuda/common/grid_flags.cuh"
-#include "cuda/llf/mma_upsample.cuh"
+#include "cuda/llf/mma_laplacian_lut.cuh"
 
 namespace cf::llf
 {
@@ -15,8 +15,9 @@ namespace
 using T = Tile<16>;
 static_assert(T::kFineY / 4 * (T::kFineX / 32) == T::kWarps, "a strip per warp");
 
-/* The blocks of a strip whose own pixels are loaded while the coarser ones are copied. */
-constexpr int kEarlyBlocks = 8;
+/* The carveout of shared memory, in percent, where SMs are not shared with CTAs of other grids,
+ * which have all of it: warps read their own pixels through the L1 cache. */
+constexpr int kCarveoutAlone = 20;
 
 constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
 
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(T::kThreads, 4)
   const int x = tile_x + 32 * strip_x, y = tile_y + 4 * strip_y;
   const int column = min(x + lane / 4 % 4, own.width - 1);
   OwnRows rows = {{}, {}, own.width - 1 - column};
-  OwnBlock early[kEarlyBlocks];
+  OwnBlock blocks[8];
 
 #pragma unroll
   for (int k = 0; k < 2; k++) {
@@ -67,8 +68,8 @@ __global__ void __launch_bounds__(T::kThreads, 4)
     rows.gauss[k] = keep_in_register(own.gauss + pixel);
   }
 #pragma unroll
-  for (int j = 0; j < kEarlyBlocks; j++)
-    early[j] = rows.block(j);
+  for (int j = 0; j < 8; j++)
+    blocks[j] = rows.block(j);
   cp_async_commit_and_wait();
   __syncthreads();
 
@@ -77,8 +78,7 @@ __global__ void __launch_bounds__(T::kThreads, 4)
     float sum[4];
 
     strip_coefficients(
-        sum, expansion, turn, lane,
-        [&](int j) { return j < kEarlyBlocks ? early[j] : rows.block(j); },
+        sum, expansion, turn, lane, [&](int j) { return blocks[j]; },
         [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
@@ -111,12 +111,21 @@ Levels levels_of(const Pyramid &pyramid, int first, int last)
 
 } // namespace
 
-bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
-                          const Series &series)
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pixels &pixels,
+                          const Pyramid &pyramid, int last, const Series &series)
 {
   if (last <= 2)
     return true;
   const Levels levels = levels_of(pyramid, 2, last);
+  const bool shares_sms = plan.beside_coarse && with_lut_kind(pixels, [](auto kind) {
+                            return kLaterThreads<decltype(kind)::kKind> > 0;
+                          });
+
+  if (!cf_cuda_ok(cudaFuncSetAttribute(laplacian_coarse_kernel,
+                                       cudaFuncAttributePreferredSharedMemoryCarveout,
+                                       shares_sms ? cudaSharedmemCarveoutDefault : kCarveoutAlone),
+                  "llf terms", queue->status))
+    return false;
   return launch(queue, "llf terms", laplacian_coarse_kernel, dim3(levels.tiles), dim3(T::kThreads),
                 T::kBytes, levels, series, plan.beside_coarse);
 }

@@ -375,8 +375,9 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
     buffer ^= 1;
     if (has_tile())
       load();
-    compute_level_0(x, y, current, index_bytes);
+    /* Level 1 first: products of level 0 need not wait for its sines. */
     compute_level_1(x, y, current);
+    compute_level_0(x, y, current, index_bytes);
     if constexpr (M::kIndexBuffers == 1)
       named_barrier_sync<kThreads>(team + 1);
   }

@@ -23,6 +23,9 @@ constexpr int kLowIndexBits = Kind == LutKind::kRgbLuma ? 3
 template <LutKind Kind> constexpr int kIndexShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
 template <LutKind Kind> constexpr bool kHasDerivative = kLowIndexBits<Kind> != 0;
 
+/* Threads of a later grid for which a CTA leaves registers; with derivatives it needs all. */
+template <LutKind Kind> constexpr int kLaterThreads = kHasDerivative<Kind> ? 0 : 128;
+
 template <LutKind Kind>
 constexpr int
     kTableRows = (LutOf<Kind>::kEntries + (1 << kLowIndexBits<Kind>)-1) >> kLowIndexBits<Kind>;

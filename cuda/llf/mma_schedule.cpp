@@ -98,7 +98,7 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
     return false;
   if (!mma_laplacian_fine(queue, plan, pixels, series, pyramid) ||
       (pyramid.weighted > 0 && !make_moments(queue, pixels, pyramid, plan.beside_coarse)) ||
-      !mma_laplacian_coarse(queue, plan, pyramid, last, series) ||
+      !mma_laplacian_coarse(queue, plan, pixels, pyramid, last, series) ||
       (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;
   for (int fine = first - 1; fine >= kOutputLevel; fine--) {
