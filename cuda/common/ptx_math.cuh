@@ -61,4 +61,12 @@ __device__ inline uint32_t keep_in_register(uint32_t number)
   return number;
 }
 
+/* The same for a pointer to global memory. */
+template <typename T> __device__ inline const T *keep_in_register(const T *pointer)
+{
+  asm volatile("mov.b64 %0, %0;" : "+l"(pointer));
+  __builtin_assume(__isGlobal(pointer));
+  return pointer;
+}
+
 } // namespace cf

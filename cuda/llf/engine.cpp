@@ -261,7 +261,8 @@ int groups_of(const State *state, const Image &image)
 /* Bytes of a level's coefficients in the layout of tiled_fp16.cuh. */
 size_t tiled_bytes(const Level &level)
 {
-  return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
+  return (size_t)((level.width + 63) / 64 * 64) * (size_t)((level.height + 31) / 32 * 32) *
+         sizeof(__half);
 }
 
 /* Lays out the pyramid in `scratch` and returns the bytes that it needs; `scratch` may be NULL.

@@ -66,20 +66,21 @@ __device__ __forceinline__ void compute_coefficients(const LocalLevel *held, int
         min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
     const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, matrix >> 1);
-    OwnRows own = {reinterpret_cast<const uint32_t *>(memory.components) + lane % 4,
-                   memory.gauss,
-                   {},
-                   x + lane / 4 % 4,
-                   fine.width};
+    const int column = min(x + lane / 4 % 4, fine.width - 1);
+    OwnRows own = {{}, {}, fine.width - 1 - column};
     float sum[4];
 
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const int row = min(max(y + lane / 16 + 2 * k, fine.rows.first), fine.rows.end - 1);
+      const int pixel = fine.base + row * fine.width + column;
 
-      own.first[k] = (uint32_t)(fine.base + row * fine.width);
+      own.words[k] =
+          reinterpret_cast<const uint32_t *>(memory.components) + pixel * (4 * kGroups) + lane % 4;
+      own.gauss[k] = memory.gauss + pixel;
     }
-    strip_coefficients(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
+    auto own_of = [&](int j) { return own.block(j); };
+    strip_coefficients(sum, expansion, turn, lane, own_of, [&](int j, uint32_t *words) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
 
       cf::ldmatrix_x4_trans(*reinterpret_cast<uint32_t(*)[4]>(words),

@@ -4,15 +4,20 @@
  * which do not depend on each other, with a tile per CTA.
  */
 #include "cuda/common/grid_flags.cuh"
-#include "cuda/llf/mma_upsample.cuh"
+#include "cuda/llf/mma_laplacian_lut.cuh"
 
 namespace cf::llf
 {
 namespace
 {
 
-/* Tiles of little height, since small levels have few of them. */
+/* Tiles of little height, since small levels have few of them: a strip per warp. */
 using T = Tile<16>;
+static_assert(T::kFineY / 4 * (T::kFineX / 32) == T::kWarps, "a strip per warp");
+
+/* The carveout of shared memory, in percent, where SMs are not shared with CTAs of other grids,
+ * which have all of it: warps read their own pixels through the L1 cache. */
+constexpr int kCarveoutAlone = 20;
 
 constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
 
@@ -31,7 +36,7 @@ __global__ void __launch_bounds__(T::kThreads, 4)
                             const __grid_constant__ Series series, bool beside)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int thread = (int)threadIdx.x, lane = thread % 32;
+  const int thread = (int)(threadIdx.x % T::kThreads), lane = thread % 32;
   const Expansion expansion(lane);
   const HarmonicFrequencies turn(series, lane);
   int index = 0;
@@ -45,29 +50,36 @@ __global__ void __launch_bounds__(T::kThreads, 4)
 
   if (beside)
     spin_acquire(levels.coarse_inputs_ready, 1);
-  CoarseLoader<T>(coarse, thread).load(memory, coarse, tile_x, tile_y);
+  CoarseLoader<T>(memory, thread).load(0, coarse, tile_x, tile_y);
+
+  const int strip_x = thread / 32 % 2, strip_y = thread / 64;
+  const int x = tile_x + 32 * strip_x, y = tile_y + 4 * strip_y;
+  const int column = min(x + lane / 4 % 4, own.width - 1);
+  OwnRows rows = {{}, {}, own.width - 1 - column};
+  OwnBlock blocks[8];
+
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const uint32_t pixel =
+        (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width + column);
+
+    rows.words[k] = keep_in_register(reinterpret_cast<const uint32_t *>(own.groups) +
+                                     (size_t)pixel * (4 * kGroups) + lane % 4);
+    rows.gauss[k] = keep_in_register(own.gauss + pixel);
+  }
+#pragma unroll
+  for (int j = 0; j < 8; j++)
+    blocks[j] = rows.block(j);
   cp_async_commit_and_wait();
   __syncthreads();
 
-  for (int strip = thread / 32; strip < T::kFineY / 2; strip += T::kWarps) {
-    const int strip_x = strip % 2, strip_y = strip / 2;
-    const int x = tile_x + 32 * strip_x, y = tile_y + 4 * strip_y;
+  if (x < own.width && y < own.height) {
+    Columns<T> columns(memory, strip_x, strip_y, lane);
     float sum[4];
 
-    if (x >= own.width || y >= own.height)
-      continue;
-    Columns<T> columns(memory, strip_x, strip_y, lane);
-    OwnRows rows = {reinterpret_cast<const uint32_t *>(own.groups) + lane % 4,
-                    own.gauss,
-                    {},
-                    x + lane / 4 % 4,
-                    own.width};
-
-#pragma unroll
-    for (int k = 0; k < 2; k++)
-      rows.first[k] = (uint32_t)(min(y + lane / 16 + 2 * k, own.height - 1) * own.width);
-    strip_coefficients(sum, expansion, turn, lane, rows,
-                       [&](int j, uint32_t *words) { columns.load(words, j); });
+    strip_coefficients(
+        sum, expansion, turn, lane, [&](int j) { return blocks[j]; },
+        [&](int j, uint32_t *words) { columns.load(words, j); });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);
@@ -99,12 +111,21 @@ Levels levels_of(const Pyramid &pyramid, int first, int last)
 
 } // namespace
 
-bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
-                          const Series &series)
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pixels &pixels,
+                          const Pyramid &pyramid, int last, const Series &series)
 {
   if (last <= 2)
     return true;
   const Levels levels = levels_of(pyramid, 2, last);
+  const bool shares_sms = plan.beside_coarse && with_lut_kind(pixels, [](auto kind) {
+                            return kLaterThreads<decltype(kind)::kKind> > 0;
+                          });
+
+  if (!cf_cuda_ok(cudaFuncSetAttribute(laplacian_coarse_kernel,
+                                       cudaFuncAttributePreferredSharedMemoryCarveout,
+                                       shares_sms ? cudaSharedmemCarveoutDefault : kCarveoutAlone),
+                  "llf terms", queue->status))
+    return false;
   return launch(queue, "llf terms", laplacian_coarse_kernel, dim3(levels.tiles), dim3(T::kThreads),
                 T::kBytes, levels, series, plan.beside_coarse);
 }

@@ -147,32 +147,34 @@ compute_strip_0(float (&sum)[4], const Columns<T> &columns, uint32_t table, cons
                        });
     sums.values(sum, low);
   } else {
-    sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+    RotatedSums sums(sum);
+
     expand_pairs<T, 8>(expansion, columns, no_addend, rotation_of,
                        [&](int j, const uint32_t *components, const uint32_t *rotation) {
-                         add_rotated(sum, components, rotation, ones.of(j));
+                         sums.add(j, components, rotation, ones.pair_of(j));
                        });
   }
 }
 
-/* The coefficients of half a strip of level 1. `gauss` points to the lane's eight values. */
+/* The coefficients of half a strip of level 1: the lanes of its two patches have them. `gauss`
+ * points to the lane's eight values. */
 __device__ __forceinline__ void compute_half_strip_1(float (&sum)[4], const Columns<Tile1> &columns,
                                                      OwnPixels<Tile0> pixels, const float *gauss,
                                                      const HarmonicFrequencies &turn,
                                                      const Expansion &expansion,
-                                                     const HalfOneHotColumns &ones)
+                                                     const OneHotColumns &ones)
 {
   const float4 first_row = *reinterpret_cast<const float4 *>(gauss);
   const float4 second_row = *reinterpret_cast<const float4 *>(gauss + 4);
+  RotatedSums sums(sum);
 
-  sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
   expand_pairs<Tile1, 4>(
       expansion, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
       [&](int j, uint32_t *rotation) {
         rotate(rotation, turn, (&first_row.x)[j], (&second_row.x)[j]);
       },
       [&](int j, const uint32_t *components, const uint32_t *rotation) {
-        add_rotated(sum, components, rotation, ones.of(j));
+        sums.add(j, components, rotation, ones.pair_of(j));
       });
 }
 
@@ -217,16 +219,13 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
   const LaplacianFrame &frame;
   uint8_t *memory; /* the team's */
   int team, thread, lane, warp;
-  int strip_x, strip_y; /* the warp's first strip in a tile */
-  int column, row;      /* the first of the thread's eight pixels to load, in a tile */
+  int column, row; /* the first of the thread's eight pixels to load, in a tile */
   Expansion expansion;
   OneHotColumns ones;
   HarmonicFrequencies turn;
   LutDerivative<Kind> derivative;
   CoarseLoader<T> loader_1;
   CoarseLoader<Tile1> loader_2;
-  /* The warp's strip of level 1, and which half of it: there are half as many strips as warps. */
-  int strip_1, half;
   /* Where the lane reads, in buffer 0 and for the warp's first strip. Level 0: level 1's
    * components, LUT indices and their low bits. Level 1: its own components, level 2's, and the
    * Gaussian. */
@@ -236,6 +235,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
   const uint8_t *indices_from, *low_from;
   const float *gauss_from;
   uint32_t table, gauss_to; /* the lane's part of the LUT; where it loads Gaussians to */
+  uint32_t word_0, word_1;  /* the first word that the lane stores, of the tile at (0, 0) */
   uint8_t *indices_to;
   typename LutOf<Kind>::Quad quads[2]; /* the thread's eight pixels of the next tile */
   int buffer = 0, next_x, next_y;      /* the next tile, and its buffer */
@@ -246,25 +246,34 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
       : pixels(pixels), frame(frame),
         memory(cta_memory + M::kLutBytes + threadIdx.x / kThreads * M::kTeamBytes),
         team(threadIdx.x / kThreads), thread(threadIdx.x % kThreads), lane(thread % 32),
-        warp(thread / 32), strip_x(32 * (warp % 2)), strip_y(4 * (warp / 2)),
-        column(thread % (kTileX / 8) * 8), row(thread / (kTileX / 8)), expansion(lane), ones(lane),
-        turn(series, lane),
+        warp(thread / 32), column(thread % (kTileX / 8) * 8), row(thread / (kTileX / 8)),
+        expansion(lane), ones(lane), turn(series, lane),
         /* For 1024 steps of the lowest bit: DerivativeSums divides by 1024. */
         derivative(turn, 1024.0f * intensity_of_row<Kind>(pixels, 1.0f), lane),
-        loader_1(frame.level_1, thread), loader_2(frame.level_2, thread), strip_1(warp / 2),
-        half(warp % 2), columns_0(memory, warp % 2, warp / 2, lane),
-        own_pixels(memory, strip_1, lane), columns_1(memory + M::kLevel2Offset, 0, strip_1, lane)
+        loader_1(memory, thread), loader_2(memory + M::kLevel2Offset, thread),
+        columns_0(memory, warp % 2, warp / 2, lane), own_pixels(memory, warp / 2, lane),
+        columns_1(memory + M::kLevel2Offset, 0, warp / 2, lane)
   {
+    /* Of level 1 there are half as many strips as warps. */
+    const int half = warp % 2;
     const int first_strip =
         team * M::kTeamBytes + M::kLutBytes + M::kIndicesOffset + warp * kStripBytes<Kind>;
 
     indices_from =
         cta_memory + keep_in_register(first_strip + LutIndices<Kind, Copies>::place(lane));
     low_from = cta_memory + (kHasDerivative<Kind> ? keep_in_register(first_strip + 4 * lane) : 0);
-    gauss_from = reinterpret_cast<const float *>(memory + M::kGaussOffset) + warp * 64 +
-                 (lane / 16 * 4 + lane / 4 % 4) * 8;
-    table = cf::smem_address(cta_memory) + lane % Copies * kGroupBytes +
-            lane / 16 * (kTableRows<Kind> * Copies * kGroupBytes);
+    gauss_from = reinterpret_cast<const float *>(
+        cta_memory +
+        keep_in_register(M::kLutBytes + team * M::kTeamBytes + M::kGaussOffset +
+                         (warp * 64 + (lane / 16 * 4 + lane / 4 % 4) * 8) * (int)sizeof(float)));
+    table = keep_in_register(cf::smem_address(cta_memory) + lane % Copies * kGroupBytes +
+                             lane / 16 * (kTableRows<Kind> * Copies * kGroupBytes));
+    word_0 = keep_in_register(
+        first_word_of_lane(lane) +
+        first_word_of_patch(frame.tiling.patches_across_0, 32 * (warp % 2), 4 * (warp / 2)));
+    word_1 = keep_in_register(
+        first_word_of_lane(lane) +
+        first_word_of_patch(frame.tiling.patches_across_1, 16 * half, 4 * (warp / 2)));
     gauss_to =
         keep_in_register(cf::smem_address(memory + M::kGaussOffset) +
                          gauss_index(thread % kTile1X, thread / kTile1X) * (int)sizeof(float));
@@ -282,7 +291,7 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
   {
     const Tiling &tiling = frame.tiling;
     const int tile = tiling.tiles - 1 - ((int)blockIdx.x + team * (int)gridDim.x);
-    const int first_row = (int)(((float)tile + 0.5f) / (float)tiling.across);
+    const int first_row = tile / tiling.across;
 
     next_x = (tile - first_row * tiling.across) * kTileX;
     next_y = tile < 0 ? -kTileY : first_row * kTileY;
@@ -306,9 +315,8 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
 
   __device__ __forceinline__ void start_copies()
   {
-    loader_1.load(memory + buffer * M::kLevel1Bytes, frame.level_1, next_x, next_y);
-    loader_2.load(memory + M::kLevel2Offset + buffer * M::kLevel2Bytes, frame.level_2, next_x >> 1,
-                  next_y >> 1);
+    loader_1.load(buffer * M::kLevel1Bytes, frame.level_1, next_x, next_y);
+    loader_2.load(buffer * M::kLevel2Bytes, frame.level_2, next_x >> 1, next_y >> 1);
     load_gauss(gauss_to + buffer * M::kGaussBytes, frame.level_1, next_x >> 1, next_y >> 1, thread);
     cf::cp_async_commit();
   }
@@ -325,43 +333,31 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
    * from the first buffer of LUT indices to the tile's. */
   __device__ __forceinline__ void compute_level_0(int x, int y, int current, int index_bytes)
   {
-    const uint32_t first_word =
-        first_word_in_patches(frame.tiling.patches_across_0, x + strip_x, y + strip_y, lane);
-
 #pragma unroll
     for (int k = 0; k < kStrips; k++) {
-      const int from_x = x + strip_x, from_y = y + strip_y + k * kStripRows;
       float sum[4];
 
-      if (from_x >= pixels.width || from_y >= pixels.height)
-        continue;
       compute_strip_0<T, Kind, Copies>(
           sum, columns_0.shifted(current * M::kLevel1Bytes + k * kStripRows / 2 * T::kPitch), table,
           indices_from + index_bytes + k * kWarps * kStripBytes<Kind>,
           low_from + index_bytes + k * kWarps * kStripBytes<Kind>, expansion, ones, derivative);
-      if (from_x + kPatchX * (lane % 4) < pixels.width)
-        store_patch(frame.coefficients_0,
-                    first_word + k * kStripRows / kPatchY * frame.tiling.patches_across_0 *
-                                     (kPatchHalves / 2),
-                    sum);
+      store_patch(
+          frame.coefficients_0,
+          word_0 + first_word_of_patch(frame.tiling.patches_across_0, x, y + k * kStripRows), sum);
     }
   }
 
   /* The coefficients of level 1 of the tile. */
   __device__ __forceinline__ void compute_level_1(int x, int y, int current)
   {
-    const int from_x = x >> 1, from_y = (y >> 1) + 4 * strip_1;
     float sum[4];
 
-    if (from_x + 16 * half >= frame.level_1.width || from_y >= frame.level_1.height)
-      return;
     compute_half_strip_1(sum, columns_1.shifted(current * M::kLevel2Bytes),
                          own_pixels.shifted(current * M::kLevel1Bytes),
-                         gauss_from + current * (M::kGaussBytes / 4), turn, expansion,
-                         HalfOneHotColumns{ones, half == 1});
-    if (lane % 4 / 2 == half && from_x + kPatchX * (lane % 4) < frame.level_1.width)
+                         gauss_from + current * (M::kGaussBytes / 4), turn, expansion, ones);
+    if (lane % 4 < 2)
       store_patch(frame.coefficients_1,
-                  first_word_in_patches(frame.tiling.patches_across_1, from_x, from_y, lane), sum);
+                  word_1 + first_word_of_patch(frame.tiling.patches_across_1, x >> 1, y >> 1), sum);
   }
 
   /* Computes the tile that load() has started to load, and starts to load the next one meanwhile.
@@ -379,8 +375,9 @@ template <LutKind Kind, int Copies> struct LaplacianTeam {
     buffer ^= 1;
     if (has_tile())
       load();
-    compute_level_0(x, y, current, index_bytes);
+    /* Level 1 first: products of level 0 need not wait for its sines. */
     compute_level_1(x, y, current);
+    compute_level_0(x, y, current, index_bytes);
     if constexpr (M::kIndexBuffers == 1)
       named_barrier_sync<kThreads>(team + 1);
   }

@@ -12,9 +12,6 @@ namespace cf::llf
 namespace
 {
 
-/* Threads of a later grid for which a CTA leaves registers; with derivatives it needs all. */
-template <LutKind Kind> constexpr int kLaterThreads = kHasDerivative<Kind> ? 0 : 128;
-
 /* Persistent CTAs: each fills its LUT once, and its teams compute tile after tile. */
 template <LutKind Kind, int Copies>
 __global__ void __launch_bounds__(kMostTeams *kThreads + kLaterThreads<Kind>, 1)

@@ -23,6 +23,9 @@ constexpr int kLowIndexBits = Kind == LutKind::kRgbLuma ? 3
 template <LutKind Kind> constexpr int kIndexShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
 template <LutKind Kind> constexpr bool kHasDerivative = kLowIndexBits<Kind> != 0;
 
+/* Threads of a later grid for which a CTA leaves registers; with derivatives it needs all. */
+template <LutKind Kind> constexpr int kLaterThreads = kHasDerivative<Kind> ? 0 : 128;
+
 template <LutKind Kind>
 constexpr int
     kTableRows = (LutOf<Kind>::kEntries + (1 << kLowIndexBits<Kind>)-1) >> kLowIndexBits<Kind>;
@@ -66,14 +69,15 @@ __device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2
                                            int y)
 {
   using Quad = typename LutOf<Kind>::Quad;
-  const bool together = picture.aligned && x + 8 <= pixels.width;
+  const Quad *const from = reinterpret_cast<const Quad *>(
+      picture.from + (ptrdiff_t)y * picture.stride + (uint32_t)x * (uint32_t)(sizeof(Quad) / 4));
 
+  if (picture.aligned && x + 8 <= pixels.width) {
+    quads[0] = from[0];
+    quads[1] = from[1];
+  } else {
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    if (together)
-      quads[i] = reinterpret_cast<const Quad *>(picture.from + (ptrdiff_t)y * picture.stride +
-                                                (uint32_t)x * (uint32_t)(sizeof(Quad) / 4))[i];
-    else
+    for (int i = 0; i < 2; i++)
       quads[i] = gather_quad<Kind>(pixels, picture, y,
                                    [&](int k) { return min(x + 4 * i + k, pixels.width - 1); });
   }

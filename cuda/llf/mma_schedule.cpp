@@ -99,7 +99,7 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
   if (first < pyramid.images - 1 && !mma_coarse_levels(queue, plan, pyramid, series))
     return false;
   if (!mma_laplacian_fine(queue, plan, pixels, series, pyramid) ||
-      !mma_laplacian_coarse(queue, plan, pyramid, last, series) ||
+      !mma_laplacian_coarse(queue, plan, pixels, pyramid, last, series) ||
       (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;
   for (int fine = first - 1; fine >= kOutputLevel; fine--) {

@@ -96,8 +96,8 @@ struct Expansion {
 /* ---- Shared memory ---- */
 
 /* Loads the coarse components of tiles, with the level's border replicated: the part of thread
- * `thread`. For tiles inside the level the addresses are precomputed: the threads load the first
- * kMain groups of kStep rows at a time, and then at most one of the remaining groups each. */
+ * `thread`. The threads load the first kMain groups of kStep rows at a time, and then at most one
+ * of the remaining groups each. */
 template <typename T> struct CoarseLoader {
   static constexpr int kColumns = T::kCoarseX * kGroups, kMain = T::kFineX / 2 * kGroups;
   static constexpr int kStep = T::kThreads / kMain, kSteps = T::kCoarseY / kStep;
@@ -107,60 +107,49 @@ template <typename T> struct CoarseLoader {
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  uint32_t from, last_from; /* in groups of the level: level 1 of 65536x65536 has 2^31 */
-  uint32_t to, last_to;     /* in bytes of the tile */
+  int last_row, last_column;
+  uint32_t to, last_to; /* shared memory addresses */
 
-  __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
+  /* `memory`: of the tile. */
+  __device__ CoarseLoader(const uint8_t *memory, int thread) : thread(thread)
   {
     const int left = thread - kRest;
     const bool side = left >= 0;
 
-    place(coarse, thread / kMain, thread % kMain, from, to);
-    place(coarse, side ? left / kSide : kSteps * kStep + thread / kMain,
-          side ? kMain + left % kSide : thread % kMain, last_from, last_to);
+    last_row = keep_in_register(side ? left / kSide : kSteps * kStep + thread / kMain);
+    last_column = keep_in_register(side ? kMain + left % kSide : thread % kMain);
+    to = place(memory, thread / kMain, thread % kMain);
+    last_to = place(memory, last_row, last_column);
   }
 
-  __device__ static void place(const Level &coarse, int row, int column, uint32_t &from,
-                               uint32_t &to)
+  __device__ static uint32_t place(const uint8_t *memory, int row, int column)
   {
     const int swap = row >> 1 & 1;
 
-    from = keep_in_register(row * coarse.width * kGroups + column);
-    to = keep_in_register(row * T::kPitch + (column ^ swap) * kGroupBytes);
+    return keep_in_register(cf::smem_address(memory) + row * T::kPitch +
+                            (column ^ swap) * kGroupBytes);
   }
 
-  /* Starts the copies of the tile whose first fine pixel is (tile_x, tile_y); does not wait. */
-  __device__ __forceinline__ void load(uint8_t *memory, const Level &coarse, int tile_x,
-                                       int tile_y) const
+  /* Starts the copies of the tile whose first fine pixel is (tile_x, tile_y), to `bytes` behind the
+   * tile's memory; does not wait. */
+  __device__ __forceinline__ void load(int bytes, const Level &coarse, int tile_x, int tile_y) const
   {
     const int first_x = (tile_x >> 1) - 1, first_y = (tile_y >> 1) - 1;
-    const uint32_t base = cf::smem_address(memory);
-    const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::kCoarseX <= coarse.width &&
-                        first_y + T::kCoarseY <= coarse.height;
-
-    if (inside) {
-      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * kGroups;
-      const uint4 *next = coarse.groups + (first + from);
+    const uint32_t pitch = coarse.width * kGroups * kGroupBytes;
+    auto column_of = [&](int column) {
+      const int x = min(max(first_x + column / kGroups, 0), coarse.width - 1);
+      return reinterpret_cast<const uint8_t *>(coarse.groups + (x * kGroups + column % kGroups));
+    };
+    auto row_of = [&](int y) { return (uint64_t)pitch * (uint32_t)min(y, coarse.height - 1); };
+    const uint8_t *const from = column_of(thread % kMain);
 
 #pragma unroll
-      for (int k = 0; k < kSteps; k++) {
-        cp_async<16>(base + to + k * kStep * T::kPitch, next);
-        next += (ptrdiff_t)coarse.width * (kStep * kGroups);
-      }
-      if (thread < kRest + T::kCoarseY * kSide)
-        cp_async<16>(base + last_to, coarse.groups + (first + last_from));
-      return;
+    for (int k = 0; k < kSteps; k++) {
+      const int y = first_y + thread / kMain + k * kStep;
+      cp_async<16>(to + bytes + k * kStep * T::kPitch, from + row_of(k > 0 ? y : max(y, 0)));
     }
-#pragma unroll 1
-    for (int i = thread; i < kColumns * T::kCoarseY; i += T::kThreads) {
-      const int row = i / kColumns, column = i % kColumns;
-      const int swap = row >> 1 & 1;
-      const int x = min(max(first_x + column / kGroups, 0), coarse.width - 1);
-      const int y = min(max(first_y + row, 0), coarse.height - 1);
-
-      cp_async<16>(base + row * T::kPitch + (column ^ swap) * kGroupBytes,
-                   coarse.groups + ((size_t)y * coarse.width + x) * kGroups + column % kGroups);
-    }
+    if (thread < kRest + T::kCoarseY * kSide)
+      cp_async<16>(last_to + bytes, column_of(last_column) + row_of(max(first_y + last_row, 0)));
   }
 };
 
@@ -203,21 +192,34 @@ template <typename T> struct Columns {
   }
 };
 
-/* Adds to `sum` the products of components and rotations, summed over the components. `ones` is the
- * fragment of a matrix with ones in the block's column. Words 2 c and 2 c + 1 of both operands are
- * group c of pixels p and p + 8. The groups are added in fp16, with one rounding each, as the
- * products alone would have. */
-__device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
-                                            const uint32_t *rotation, uint32_t ones)
-{
-  uint32_t product[2] = {hmul2_bits(components[0], rotation[0]),
-                         hmul2_bits(components[1], rotation[1])};
+/* The products of components and rotations, summed over the components, of one block after the
+ * other. Words 2 c and 2 c + 1 of both operands are group c of pixels p and p + 8. The groups are
+ * added in fp16, with one rounding each, as the products alone would have. */
+struct RotatedSums {
+  float (&sums)[4]; /* of all blocks */
+  uint32_t products[4];
 
+  __device__ __forceinline__ explicit RotatedSums(float (&sums)[4]) : sums(sums)
+  {
+    sums[0] = sums[1] = sums[2] = sums[3] = 0.0f;
+  }
+
+  /* Adds block j. One product of matrices adds up two blocks, of which j is even and odd; `ones`
+   * are the fragments of their matrices, with ones in the block's column. */
+  __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
+                                      const uint32_t *ones)
+  {
+    uint32_t *const product = products + j % 2 * 2;
+
+    product[0] = hmul2_bits(components[0], rotation[0]);
+    product[1] = hmul2_bits(components[1], rotation[1]);
 #pragma unroll
-  for (int c = 2; c < 2 * kGroups; c++)
-    product[c % 2] = hfma2_bits(components[c], rotation[c], product[c % 2]);
-  mma_f32_k8(sum, product, ones);
-}
+    for (int c = 2; c < 2 * kGroups; c++)
+      product[c % 2] = hfma2_bits(components[c], rotation[c], product[c % 2]);
+    if (j % 2 == 1)
+      mma_f32(sums, products, ones);
+  }
+};
 
 /* Minus the angular frequencies, in radians per full scale, of the lane's harmonics: those numbered
  * 4 c + lane % 4 + 1. */
@@ -266,66 +268,67 @@ struct OneHotColumns {
       word[j] = keep_in_register(one_hot(lane, j));
   }
 
-  __device__ __forceinline__ uint32_t of(int j) const
+  /* Those of block j and its neighbour, of which one is even and one is odd. */
+  __device__ __forceinline__ const uint32_t *pair_of(int j) const
   {
-    return word[j];
+    return word + (j & ~1);
   }
 };
 
-/* The fragments for the first or the second four blocks, numbered from 0. */
-struct HalfOneHotColumns {
-  const OneHotColumns &ones;
-  bool second;
-
-  __device__ __forceinline__ uint32_t of(int j) const
-  {
-    return second ? ones.word[j + 4] : ones.word[j];
-  }
+/* A level's own components and Gaussian at a lane's two pixels of a block; words as in mma_f16().
+ */
+struct OwnBlock {
+  uint32_t words[2 * kGroups];
+  float gauss[2];
 };
 
-/* A level's own components and Gaussian in a lane's two rows of a strip. The lane's pixel of block
- * j is in column `column` + 4 j. Beyond the border it is the row's last pixel: products there are
- * multiplied by 0, but a NaN from outside the image would remain. */
+/* The same for the blocks of a strip. Beyond the border a pixel is the row's last one: products
+ * there are multiplied by 0, but a NaN from outside the image would remain. */
 struct OwnRows {
-  const uint32_t *words; /* the lane's word of the level's first pixel */
-  const float *gauss;
-  uint32_t first[2]; /* the index of each row's first pixel: below 2^30 up to 65536x65536 */
-  int column, width;
+  const uint32_t *words[2]; /* the lane's word of its pixel of block 0 */
+  const float *gauss[2];
+  int last; /* from this pixel to the row's last one */
 
-  /* The index of the lane's pixel of block j. */
-  __device__ __forceinline__ uint32_t at(int row, int j) const
+  __device__ __forceinline__ OwnBlock block(int j) const
   {
-    return first[row] + (uint32_t)min(column + 4 * j, width - 1);
-  }
+    const int to = min(4 * j, last);
+    OwnBlock own;
 
-  __device__ __forceinline__ uint32_t word(int row, int j, int group) const
-  {
-    return (words + (size_t)at(row, j) * (4 * kGroups))[4 * group];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+#pragma unroll
+      for (int c = 0; c < kGroups; c++)
+        own.words[2 * c + k] = words[k][(ptrdiff_t)to * (4 * kGroups) + 4 * c];
+      own.gauss[k] = gauss[k][to];
+    }
+    return own;
   }
 };
 
 /* The coefficients of a strip: sum[q] is that of pixel (strip_pixel_x (lane, q),
- * strip_pixel_y (lane, q)). coarse_of (j, words) loads the coarse samples of block j, as
- * Columns::load() does. */
-template <typename CoarseOf>
+ * strip_pixel_y (lane, q)). own_of (j) is OwnRows::block(), and coarse_of (j, words) loads
+ * the coarse samples of block j, as Columns::load() does. */
+template <typename OwnOf, typename CoarseOf>
 __device__ __forceinline__ void strip_coefficients(float (&sum)[4], const Expansion &expansion,
                                                    const HarmonicFrequencies &turn, int lane,
-                                                   const OwnRows &own, CoarseOf coarse_of)
+                                                   OwnOf own_of, CoarseOf coarse_of)
 {
-#pragma unroll
-  for (int q = 0; q < 4; q++)
-    sum[q] = 0.0f;
+  RotatedSums sums(sum);
+
 #pragma unroll
   for (int j = 0; j < 8; j++) {
+    const uint32_t ones[2] = {one_hot(lane, j & ~1), one_hot(lane, j | 1)};
     uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
+    const OwnBlock own = own_of(j);
+
     coarse_of(j, coarse);
-    rotate(rotation, turn, own.gauss[own.at(0, j)], own.gauss[own.at(1, j)]);
+    rotate(rotation, turn, own.gauss[0], own.gauss[1]);
 #pragma unroll
     for (int c = 0; c < kGroups; c++)
       mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
-              own.word(0, j, c), own.word(1, j, c));
-    add_rotated(sum, components, rotation, one_hot(lane, j));
+              own.words[2 * c], own.words[2 * c + 1]);
+    sums.add(j, components, rotation, ones);
   }
 }
 

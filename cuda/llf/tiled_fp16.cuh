@@ -2,7 +2,8 @@
  *
  * The layout in which the Laplacian kernel leaves the coefficients of levels 0 and 1 to the output
  * kernel: fp16 in patches of 8 x 4 pixels, 64 bytes each, row by row. Two rows of a patch are 32
- * bytes, in the order of the sums of strip_coefficients(): pixels x and x + 4 are adjacent.
+ * bytes, in the order of the sums of strip_coefficients(): pixels x and x + 4 are adjacent. There
+ * are patches for whole tiles of 64 x 32 pixels: what is stored need not end at the border.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ constexpr int kPatchX = 8, kPatchY = 4, kPatchHalves = 32;
 
 __host__ __device__ inline int patches_across(int width)
 {
-  return (int)((unsigned)(width + kPatchX - 1) / kPatchX);
+  return (int)((unsigned)(width + 63) / 64) * (64 / kPatchX);
 }
 
 /* The index of pixel (x, y) in its patch, x < kPatchX and y < kPatchY. */
@@ -24,13 +25,19 @@ __host__ __device__ constexpr int place_in_patch(int x, int y)
   return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
 }
 
-/* The index of the first of the two words that a lane stores of the 32 x 4 strip at (x, y);
- * `across` is the number of patches in a row of patches. */
-__device__ __forceinline__ uint32_t first_word_in_patches(int across, int x, int y, int lane)
+/* The index of the first word of the patch at (x, y), multiples of kPatchX and kPatchY; `across` is
+ * the number of patches in a row of patches. */
+__device__ __forceinline__ uint32_t first_word_of_patch(int across, int x, int y)
 {
-  const uint32_t patch =
-      (uint32_t)y / kPatchY * (uint32_t)across + (uint32_t)x / kPatchX + lane % 4;
-  return patch * (kPatchHalves / 2) + lane / 4;
+  constexpr int kWords = kPatchHalves / 2;
+
+  return (uint32_t)(kWords / kPatchY * across) * (uint32_t)y + (uint32_t)(kWords / kPatchX * x);
+}
+
+/* The index of the first of the two words that a lane stores of a 32 x 4 strip, in the strip. */
+__device__ __forceinline__ uint32_t first_word_of_lane(int lane)
+{
+  return lane % 4 * (kPatchHalves / 2) + lane / 4;
 }
 
 /* Stores a lane's four sums of a strip. */

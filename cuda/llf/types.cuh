@@ -357,8 +357,8 @@ int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyra
  * They are computed from the components of the level and of the next coarser one. */
 bool mma_laplacian_fine(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid);
-bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
-                          const Series &series);
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pixels &pixels,
+                          const Pyramid &pyramid, int last, const Series &series);
 
 /* Writes the picture, from the coefficients of levels 0..last - 1 and the collapsed image of level
  * `last` <= kOutputLevel. */
