@@ -20,7 +20,9 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
                  const __grid_constant__ BuildFrame frame)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, rows = frame.strip_rows;
+  /* Broadcast, so that the compiler knows it to be the same in all lanes, and so the strip's place:
+   * branches on rows and borders need no reconvergence, and much is in uniform registers. */
+  const int warp = (int)cf::broadcast_lane_0(threadIdx.x / 32), rows = frame.strip_rows;
   const int strips_x = (frame.second.coarse.width + kCoarse - 1) / kCoarse;
   const int strips_y = (frame.second.coarse.height + rows - 1) / rows;
   Strip<Kind> strip(pixels, series, frame, memory, threadIdx.x % 32, warp);

@@ -53,52 +53,63 @@ template <LutKind Kind> struct TableMemory {
   static constexpr int kBytes = kGroups * kTable + kWarps * kRows * (int)sizeof(Sample);
 };
 
-/* Fills both tables; the CTA must synchronise before it reads them. Row `code` of table t has sine
- * and cosine of harmonics t + 1, t + 3, t + 5 and t + 7; or, if kTurned, table 0 the sines and
- * table 1 the cosines of harmonics 1..8. LineWriter restores the order of component images. */
+/* Fills both tables; the CTA must synchronise before it reads them. Codes are numbers above black.
+ * Row `code` of table t has sine and cosine of harmonics t + 1, t + 3, t + 5 and t + 7; or, if
+ * kTurned, table 0 the sines and table 1 the cosines of harmonics 1..8. LineWriter restores the
+ * order of component images. */
 template <LutKind Kind>
 __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
   using M = TableMemory<Kind>;
 
-  for (int i = threadIdx.x; i < M::kEntries * kGroups; i += blockDim.x) {
-    const int code = i % M::kEntries, table = i / M::kEntries;
-    uint32_t words[4];
+  for (int code = threadIdx.x; code < M::kEntries; code += blockDim.x) {
+    uint32_t words[kGroups][4];
 
     if constexpr (M::kTurned) {
       const float middle = (float)(1 << kLowBits<Kind>)*((float)code + 0.5f) - 0.5f;
       const float turns =
           series.turn * (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, middle)
-                                                   : fmaf(pixels.weight[0], middle, pixels.bias));
+                                                   : pixels.weight[0] * middle);
       Rotation rotation(turns, turns);
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        float pair[2];
+        float sine[2], cosine[2];
 
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-          pair[n] = series.b[2 * k + n] * (table ? rotation.cosine : rotation.sine);
+          sine[n] = series.b[2 * k + n] * rotation.sine;
+          cosine[n] = series.b[2 * k + n] * rotation.cosine;
           rotation.advance();
         }
-        words[k] = cf::pack_half2(pair[0], pair[1]);
+        words[0][k] = cf::pack_half2(sine[0], sine[1]);
+        words[1][k] = cf::pack_half2(cosine[0], cosine[1]);
       }
     } else {
-      const float turns = series.turn * intensity_of_row<Kind>(pixels, (float)code);
-      Rotation rotation((float)(table + 1) * turns, 2.0f * turns);
+      const float turns = series.turn * intensity_of_row<Kind>(pixels, (float)code + pixels.offset);
 
 #pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const float b = series.b[table + 2 * k];
+      for (int table = 0; table < kGroups; table++) {
+        Rotation rotation((float)(table + 1) * turns, 2.0f * turns);
 
-        words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
-        rotation.advance();
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+          const float b = series.b[table + 2 * k];
+
+          words[table][k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
+          rotation.advance();
+        }
       }
     }
-    uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::kTable) + code * M::kCopies;
 #pragma unroll
-    for (int copy = 0; copy < M::kCopies; copy++)
-      row[(copy + threadIdx.x) % M::kCopies] = make_uint4(words[0], words[1], words[2], words[3]);
+    for (int table = 0; table < kGroups; table++) {
+      const uint32_t(&row)[4] = words[table];
+      uint4 *const to = reinterpret_cast<uint4 *>(memory + table * M::kTable) + code * M::kCopies;
+
+#pragma unroll
+      for (int copy = 0; copy < M::kCopies; copy++)
+        to[(copy + threadIdx.x) % M::kCopies] = make_uint4(row[0], row[1], row[2], row[3]);
+    }
   }
 }
 
@@ -136,40 +147,32 @@ __device__ __forceinline__ uint4 last_two(const uint4 &quad)
   return make_uint4(quad.z, quad.w, 0, 0);
 }
 
-/* Stores four bytes of each of two rows interleaved, so that one load gets both rows of a column.
- */
-__device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_t second)
+/* Stores the LUT indices of four bytes of each of two rows interleaved, so that one load gets both
+ * rows of a column. */
+__device__ __forceinline__ void store_pairs(uint8_t *to, const PictureWords &picture,
+                                            uint32_t first, uint32_t second)
 {
-  *reinterpret_cast<uint2 *>(to) =
-      make_uint2(__byte_perm(first, second, 0x5140), __byte_perm(first, second, 0x7362));
+  const uint32_t pairs[2] = {__byte_perm(first, second, 0x5140),
+                             __byte_perm(first, second, 0x7362)};
+  uint32_t indices[2];
+
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    indices[i] = __byte_perm(picture.above_black(__byte_perm(pairs[i], 0, 0x4240)),
+                             picture.above_black(__byte_perm(pairs[i], 0, 0x4341)), 0x6240);
+  *reinterpret_cast<uint2 *>(to) = make_uint2(indices[0], indices[1]);
 }
 
-__device__ __forceinline__ uint32_t clamped_bytes(const PictureWords &picture, uint32_t codes)
-{
-  return !picture.may_clip
-             ? codes
-             : __byte_perm(clamped(codes & 0x00ff00ffu, picture.first_code, picture.last_code),
-                           clamped(codes >> 8 & 0x00ff00ffu, picture.first_code, picture.last_code),
-                           0x6240);
-}
-
-/* Stores a quad's LUT indices to shared memory, shifted left by Shift. Codes below black or above
- * white are clamped for the sake of the Gaussian: the LUT's rows are those of clamped codes anyway.
- */
+/* Stores a quad's LUT indices to shared memory, shifted left by Shift. */
 template <int Shift, LutKind Kind>
 __device__ __forceinline__ void store_quad_codes(typename LutOf<Kind>::Sample *to,
                                                  const Pixels &pixels, const PictureWords &picture,
                                                  const typename LutOf<Kind>::Quad &quad)
 {
   if constexpr (Kind == LutKind::kU10) {
-    uint32_t first = u10_rows(quad.x, pixels.shift);
-    uint32_t second = u10_rows(quad.y, pixels.shift);
-
-    if (picture.may_clip) {
-      first = clamped(first, picture.first_code, picture.last_code);
-      second = clamped(second, picture.first_code, picture.last_code);
-    }
-    *reinterpret_cast<uint2 *>(to) = make_uint2(first << Shift, second << Shift);
+    *reinterpret_cast<uint2 *>(to) =
+        make_uint2(picture.above_black(u10_rows(quad.x, pixels.shift)) << Shift,
+                   picture.above_black(u10_rows(quad.y, pixels.shift)) << Shift);
   } else if constexpr (Kind == LutKind::kU16) {
     *reinterpret_cast<uint2 *>(to) = quad;
   } else {

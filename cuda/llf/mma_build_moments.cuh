@@ -21,10 +21,10 @@ struct Moments {
   }
 
   /* From the sums of a block's 16 samples: the means of I - 1/2 and of its square, for intensities
-   * I = first + unit * sample. Samples have at most 12 bits, so that nothing overflows. */
-  __device__ __forceinline__ float2 of_block(float unit, float first) const
+   * I = unit * sample. Samples have at most 12 bits, so that nothing overflows. */
+  __device__ __forceinline__ float2 of_block(float unit) const
   {
-    const float mean = fmaf(unit / 16.0f, (float)value, first - 0.5f);
+    const float mean = fmaf(unit / 16.0f, (float)value, -0.5f);
 
     return make_float2(
         mean, fmaf(unit / 256.0f * unit, (float)(16 * square - value * value), mean * mean));

@@ -20,21 +20,19 @@ template <int Blocks> struct Line {
   Block block[Blocks];
 };
 
-/* total += tap * block, with tap[q] for word q. */
-__device__ __forceinline__ void add_block(Block &total, const uint32_t (&tap)[2],
-                                          const Block &block)
+/* total += tap * block; `tap` holds the tap twice. */
+__device__ __forceinline__ void add_block(Block &total, uint32_t tap, const Block &block)
 {
 #pragma unroll
   for (int q = 0; q < 2; q++)
-    total.word[q] = hfma2_bits(tap[q], block.word[q], total.word[q]);
+    total.word[q] = hfma2_bits(tap, block.word[q], total.word[q]);
 }
 
-__device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[2],
-                                            const Block &block)
+__device__ __forceinline__ void begin_block(Block &total, uint32_t tap, const Block &block)
 {
 #pragma unroll
   for (int q = 0; q < 2; q++)
-    total.word[q] = hmul2_bits(tap[q], block.word[q]);
+    total.word[q] = hmul2_bits(tap, block.word[q]);
 }
 
 /* A lane's fragments of the banded matrix of taps that turns 24 fine pixels into 8 coarse ones; 19
@@ -195,20 +193,20 @@ template <bool Turned, int Blocks> struct LineWriter {
       const int i = 8 * b + lane / 4;
       kept |= i >= first && i < end && x + i < level.width ? 1u << b : 0;
     }
+    /* Else the compiler would hoist the tests of its bits out of the loop over rows into
+     * predicates, of which there are not enough. */
     kept = keep_in_register(kept);
   }
 
-  /* The blocks to store of a row. Kept in a register: the compiler would hoist the tests of its
-   * bits out of the loop over rows into predicates, of which there are not enough. */
+  /* The blocks to store of a row. */
   __device__ __forceinline__ uint32_t written(bool stored) const
   {
-    const uint32_t blocks = stored ? kept : 0;
-    return keep_in_register(blocks);
+    return stored ? kept : 0;
   }
 
   /* Writes block b of the row, by store (to, words). */
   template <typename Store>
-  __device__ __forceinline__ void write(int b, const Block &block, const uint32_t &written,
+  __device__ __forceinline__ void write(int b, const Block &block, uint32_t written,
                                         Store store) const
   {
     uint32_t words[2];
@@ -224,7 +222,7 @@ template <bool Turned, int Blocks> struct LineWriter {
     }
     uint8_t *const to = next + 8 * b * kPixelBytes;
 
-    if (!(written >> b & 1))
+    if (!(written & 1u << b))
       return;
     store(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
   }

@@ -97,6 +97,8 @@ template <LutKind Kind> struct Strip {
   using Quad = typename LutOf<Kind>::Quad;
   static constexpr int kRowBytes = M::kCopies * kGroupBytes;
   static constexpr bool kPaired = Kind == LutKind::kU8;
+  /* Lanes that prefetch a row: up to 32 bytes each. */
+  static constexpr int kFetchers = Kind == LutKind::kRgbLuma ? 16 : 8;
 
   const Pixels &pixels;
   const BuildFrame &frame;
@@ -115,15 +117,19 @@ template <LutKind Kind> struct Strip {
   int x2, y2;             /* the strip's first pixel in level 2 */
   int x0;                 /* the lane's first sample in the picture, of four */
   const uint8_t *column;  /* that sample in row 0 */
-  bool direct;            /* the lane's four samples can be read by one load */
+  const uint8_t *fetched; /* what the lane prefetches, in row 0 */
+  bool direct;            /* every lane's four samples can be read by one load */
   bool border;            /* the strip touches the left or the right border */
   bool stored_1[2];       /* the lane's two pixels of level 1 are in the strip and in the level */
+  bool stored_2;          /* and its pixel of level 2 */
+  bool stored_moments;    /* and its block of the picture, if moments are wanted */
   bool outside;           /* the lane's samples are beyond the left or the right border */
   bool after_three;       /* and follow a quad of which three samples are inside */
   Banded bands[kBlocks2]; /* level 1 to 2 */
   LineWriter<M::kTurned, kBlocks1> writer_1;
   LineWriter<M::kTurned, kBlocks2> writer_2;
   float *gauss_1; /* the lane's first pixel of level 1 in the row to store next */
+  int index_2;    /* the lane's pixel of level 2 in the row to store next */
   /* Unfinished rows: line[0] is the even row of level 1, line[1] the odd row after or before it;
    * coarse is a row of level 2, coarse_next the one after it. */
   Line<kBlocks1> line[2];
@@ -156,9 +162,9 @@ template <LutKind Kind> struct Strip {
         (1.0f / (float)(400 << M::kShift));
   }
 
-  __device__ __forceinline__ static void set(uint32_t (&taps)[2], float tap)
+  __device__ __forceinline__ static uint32_t twice(float tap)
   {
-    taps[0] = taps[1] = cf::pack_half2(tap, tap);
+    return cf::pack_half2(tap, tap);
   }
 
   __device__ __forceinline__ int width() const
@@ -179,30 +185,39 @@ template <LutKind Kind> struct Strip {
       return *from;
   }
 
-  /* Loads rows `from` and `from` + 1 of the picture into `quads`. */
-  __device__ __forceinline__ void load(int from)
+  /* Loads rows `from` and `from` + 1 of the picture into `quads`. `plain`: both are inside. */
+  __device__ __forceinline__ void load(int from, bool plain)
   {
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-      /* Below an even height the first two rows are mirrored, and the others repeat these. */
-      const int row = from + k, beyond_last = (pixels.height + 1) & ~1;
-      const int y = mirrored(min(row, beyond_last + (row & 1)), pixels.height);
+    int y[2] = {from, from + 1};
 
-      if (direct)
+    /* Below an even height the first two rows are mirrored, and the others repeat these. */
+    if (!plain) {
+      const int beyond_last = (pixels.height + 1) & ~1;
+
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        y[k] = mirrored(min(y[k], beyond_last + (y[k] & 1)), pixels.height);
+    }
+    if (direct) {
+#pragma unroll
+      for (int k = 0; k < 2; k++)
         quads[k] =
-            loaded(reinterpret_cast<const Quad *>(column + (ptrdiff_t)y * frame.picture.stride));
-      else
-        quads[k] = gather_quad<Kind>(pixels, frame.picture, y,
+            loaded(reinterpret_cast<const Quad *>(column + (ptrdiff_t)y[k] * frame.picture.stride));
+    } else {
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        quads[k] = gather_quad<Kind>(pixels, frame.picture, y[k],
                                      [&](int i) { return mirrored(x0 + i, pixels.width); });
     }
   }
 
-  /* Prefetches rows of the picture to L2. */
-  __device__ __forceinline__ void fetch(int from, int rows) const
+  /* Prefetches at least Rows rows of the picture to L2. */
+  template <int Rows> __device__ __forceinline__ void fetch(int from) const
   {
-    for (int k = 0; k < rows; k++) {
-      const int y = min(max(from + k, 0), pixels.height - 1);
-      prefetch_l2(column + (ptrdiff_t)y * frame.picture.stride);
+#pragma unroll
+    for (int k = 0; k < Rows; k += 32 / kFetchers) {
+      const int y = min(max(from + k + lane / kFetchers, 0), pixels.height - 1);
+      prefetch_l2(fetched + (ptrdiff_t)y * frame.picture.stride);
     }
   }
 
@@ -214,8 +229,7 @@ template <LutKind Kind> struct Strip {
     Sample *const to = slots + slot * kSlotPitch;
 
     if constexpr (kPaired) {
-      store_pairs(to + 8 * lane, clamped_bytes(frame.picture, quads[0]),
-                  clamped_bytes(frame.picture, quads[1]));
+      store_pairs(to + 8 * lane, frame.picture, quads[0], quads[1]);
     } else {
 #pragma unroll
       for (int k = 0; k < 2; k++)
@@ -297,18 +311,13 @@ template <LutKind Kind> struct Strip {
     return *reinterpret_cast<const uint2 *>(slots + slot * kSlotPitch + 4 * rows * lane);
   }
 
-  /* Stores the moments of row `y` of blocks; lane i has block x2 - 2 + i, which is also the column
-   * of level 2. */
+  /* Stores the moments of row `y` of blocks, those of the row to store next of level 2; lane i has
+   * block x2 - 2 + i, which is also the column of level 2. */
   __device__ __forceinline__ void store_moments(int y)
   {
-    const int column = x2 - 2 + lane, across = frame.second.coarse.width;
-
-    if (y >= y2 && y < frame.second.coarse.height && (unsigned)(lane - 2) < kCoarse &&
-        column < across)
-      frame.moments[(size_t)y * across + column] =
-          upper.plus(moments_at(0))
-              .of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * gauss_unit,
-                        Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
+    if (y >= y2 && y < frame.second.coarse.height && stored_moments)
+      frame.moments[index_2 - 2] =
+          upper.plus(moments_at(0)).of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * gauss_unit);
   }
 
   /* Starts a strip: the first three of the five rows of the picture that reduce to row 2 (y2 - 1)
@@ -316,16 +325,14 @@ template <LutKind Kind> struct Strip {
   __device__ __forceinline__ void begin()
   {
     const int top = 4 * (y2 - 1);
-    uint32_t sums[2], edge[2], side[2], centre[2];
+    const uint32_t edge = twice(kHalfEdge), side = twice(kHalfSide), centre = twice(kHalfCentre);
+    uint32_t sums[2];
 
-    set(edge, kHalfEdge);
-    set(side, kHalfSide);
-    set(centre, kHalfCentre);
-    load(top - 3);
+    load(top - 3, false);
     __syncwarp();
     store(2);
     load_pairs(2);
-    load(top - 1);
+    load(top - 1, false);
     filter(3, sums, [&](int b, const Block &block) { begin_block(line[0].block[b], edge, block); });
 #pragma unroll
     for (int k = 0; k < 2; k++)
@@ -333,7 +340,7 @@ template <LutKind Kind> struct Strip {
     gauss.coarse = gauss.next = 0.0f;
     store(0);
     load_pairs(0);
-    load(top + 1);
+    load(top + 1, false);
     filter(0, sums, [&](int b, const Block &block) { add_block(line[0].block[b], side, block); });
 #pragma unroll
     for (int k = 0; k < 2; k++)
@@ -353,11 +360,10 @@ template <LutKind Kind> struct Strip {
   /* Filters a row of the picture that has the side tap in both unfinished rows of level 1. */
   __device__ __forceinline__ void filter_between(int slot)
   {
-    uint32_t sums[2], side[2];
+    const uint32_t side = twice(kHalfSide);
+    uint32_t sums[2];
 
     load_pairs(slot);
-
-    set(side, kHalfSide);
     filter(slot, sums, [&](int b, const Block &block) {
       add_block(line[0].block[b], side, block);
       add_block(line[1].block[b], side, block);
@@ -375,15 +381,12 @@ template <LutKind Kind> struct Strip {
   template <int Ending, typename Consume>
   __device__ __forceinline__ void filter_last(int slot, int y, float &across, Consume consume)
   {
-    uint32_t sums[2], edge[2], centre[2];
+    const uint32_t edge = twice(kHalfEdge), centre = twice(kHalfCentre);
+    const bool stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * frame.strip_rows) && y < height();
+    const uint32_t written = writer_1.written(stored);
+    uint32_t sums[2];
     Block done[2];
-    bool stored;
-    uint32_t written;
 
-    set(edge, kHalfEdge);
-    set(centre, kHalfCentre);
-    stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * frame.strip_rows) && y < height();
-    written = writer_1.written(stored);
     filter(slot, sums, [&](int b, const Block &block) {
       Block result = line[Ending].block[b];
 
@@ -405,7 +408,7 @@ template <LutKind Kind> struct Strip {
 
       gauss.sums[1 - Ending][k] += 8 * sums[k];
       gauss.sums[Ending][k] = sums[k];
-      own[k] = fmaf((float)sum, gauss_unit, Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
+      own[k] = (float)sum * gauss_unit;
       if (stored && stored_1[k])
         gauss_1[k] = own[k];
     }
@@ -439,41 +442,33 @@ template <LutKind Kind> struct Strip {
 
   /* The taps of row y of level 1: in fp16, twice per word, for components, and in fp32 for the
    * Gaussian. `plain`: no rows beyond the top or bottom border are involved. */
-  __device__ __forceinline__ void taps_of(int y, bool plain, uint32_t (&taps)[3][2],
-                                          Taps &exact) const
+  __device__ __forceinline__ void taps_of(int y, bool plain, uint32_t (&taps)[3], Taps &exact) const
   {
     const bool even = y % 2 == 0;
 
     exact = even ? Taps{TAP_EDGE, TAP_CENTRE, TAP_EDGE} : Taps{0, TAP_SIDE, TAP_SIDE};
-    set(taps[0], even ? kHalfEdge : 0.0f);
-    set(taps[1], even ? kHalfCentre : kHalfSide);
-    set(taps[2], even ? kHalfEdge : kHalfSide);
+    taps[0] = twice(even ? kHalfEdge : 0.0f);
+    taps[1] = twice(even ? kHalfCentre : kHalfSide);
+    taps[2] = twice(even ? kHalfEdge : kHalfSide);
     if (plain)
       return;
     exact = taps_of_row(y, height(), KernelTaps{TAP_EDGE, TAP_SIDE, TAP_CENTRE});
-#pragma unroll
-    for (int q = 0; q < 2; q++) {
-      const Taps t = taps_of_row(y, height(), KernelTaps{kHalfEdge, kHalfSide, kHalfCentre});
-
-      taps[0][q] = cf::pack_half2(t.before, t.before);
-      taps[1][q] = cf::pack_half2(t.at, t.at);
-      taps[2][q] = cf::pack_half2(t.after, t.after);
-    }
+    const Taps rounded = taps_of_row(y, height(), KernelTaps{kHalfEdge, kHalfSide, kHalfCentre});
+    taps[0] = twice(rounded.before);
+    taps[1] = twice(rounded.at);
+    taps[2] = twice(rounded.after);
   }
 
   /* Row 2 m of level 1 is completed by row 4 m + 2 of the picture, in slot 3, and itself completes
    * row m - 1 of level 2. */
   __device__ __forceinline__ void make_even_row(int m, bool plain)
   {
-    const int coarse_width = frame.second.coarse.width;
-    uint32_t taps[3][2];
+    const bool stored = m > y2 && m - 1 < frame.second.coarse.height;
+    const uint32_t written = writer_2.written(stored);
+    uint32_t taps[3];
     float across;
     Taps exact;
-    bool stored;
-    uint32_t written;
 
-    stored = m > y2 && m - 1 < frame.second.coarse.height;
-    written = writer_2.written(stored);
     taps_of(2 * m, plain, taps, exact);
     filter_last<0>(3, 2 * m, across, [&](int b, const Block &block) {
       add_block(coarse.block[b], taps[0], block);
@@ -482,9 +477,10 @@ template <LutKind Kind> struct Strip {
       coarse.block[b] = coarse_next.block[b];
       begin_block(coarse_next.block[b], taps[2], block);
     });
-    writer_2.advance(coarse_width);
-    if (stored && lane < kCoarse && x2 + lane < coarse_width)
-      frame.second.store_gauss(x2 + lane, m - 1, fmaf(exact.before, across, gauss.coarse));
+    writer_2.advance(frame.second.coarse.width);
+    if (stored && stored_2)
+      frame.second.store_gauss_at(index_2, fmaf(exact.before, across, gauss.coarse));
+    index_2 += frame.second.coarse.width;
     gauss.coarse = fmaf(exact.at, across, gauss.next);
     gauss.next = exact.after * across;
   }
@@ -492,7 +488,7 @@ template <LutKind Kind> struct Strip {
   /* Row 2 m + 1 of level 1 is completed by row 4 m + 4 of the picture, in slot 1. */
   __device__ __forceinline__ void make_odd_row(int m, bool plain)
   {
-    uint32_t taps[3][2];
+    uint32_t taps[3];
     float across;
     Taps exact;
 
@@ -514,8 +510,12 @@ template <LutKind Kind> struct Strip {
     /* Lanes outside the picture load the quad next to the border. */
     x0 = min(max(4 * x - 8 + 4 * lane, 0), (pixels.width - 1) & ~3);
     column = frame.picture.from + (ptrdiff_t)x0 * (int)(sizeof(Quad) / 4);
-    direct = frame.picture.aligned && x0 + 4 <= pixels.width;
-    fetch(4 * y - 7, 6 + kAhead);
+    direct = __all_sync(0xffffffffu, frame.picture.aligned && x0 + 4 <= pixels.width);
+    fetched = frame.picture.from +
+              (ptrdiff_t)min(max(4 * x - 8 + lane % kFetchers * (kSlot / kFetchers), 0),
+                             pixels.width - 1) *
+                  (int)(sizeof(Quad) / 4);
+    fetch<6 + kAhead>(4 * y - 7);
   }
 
   /* Computes the strip. Each iteration takes four rows of the picture, which complete two rows of
@@ -541,24 +541,29 @@ template <LutKind Kind> struct Strip {
 
       stored_1[k] = i >= 2 && i < 2 + kMiddle && x1 + i < width();
     }
+    stored_2 = lane < kCoarse && x + lane < frame.second.coarse.width;
+    stored_moments = frame.moments && lane >= 2 && lane < 2 + kCoarse &&
+                     x - 2 + lane < frame.second.coarse.width;
+    index_2 = (y - 2) * frame.second.coarse.width + x + lane;
     gauss_1 = frame.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
+    /* Row m of level 2, and all that is computed with it, is inside if it is 1 .. plain_rows. */
+    const int plain_rows = max((height() - 3) / 2 - 1, 0);
     coarse = coarse_next = Line<kBlocks2>{};
     upper = Moments{};
     begin();
 #pragma unroll 1
     for (int m = y - 1;; m++) {
-      const bool plain = m > 0 && 2 * m + 4 < height();
+      const bool plain = (unsigned)(m - 1) < (unsigned)plain_rows;
 
-      load(4 * m + 3);
-      fetch(4 * m + 3 + kAhead, 4);
+      load(4 * m + 3, plain);
+      fetch<4>(4 * m + 3 + kAhead);
       filter_between(2);
       make_even_row(m, plain);
       if (m == y + rows)
         return;
       store(0);
-      if (frame.moments)
-        store_moments(m);
-      load(4 * m + 5);
+      store_moments(m);
+      load(4 * m + 5, plain);
       filter_between(0);
       make_odd_row(m, plain);
       store(2);

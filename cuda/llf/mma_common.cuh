@@ -130,13 +130,6 @@ __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float ro
                                    : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
 }
 
-/* Clamps two 16-bit codes; `low` and `high` hold the limits twice. Bytes are clamped as 16-bit
- * codes: the GPU has no instruction for four bytes. */
-__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
-{
-  return __vminu2(__vmaxu2(codes, low), high);
-}
-
 /* The bytes of an RGB pixel's 32-bit word that hold its channels. `packed`: the picture consists of
  * such words; otherwise load_channels() composes words with the channels in order. */
 struct Packing {
@@ -252,13 +245,19 @@ __device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
 
 /* The picture as quads of four samples or RGB pixels. */
 struct PictureWords {
-  const uint8_t *from;            /* the first */
-  int stride;                     /* bytes */
-  bool aligned;                   /* a quad can be read by one load */
-  bool may_clip;                  /* codes may be below black or above white */
-  uint32_t first_code, last_code; /* black and white, each in both halves of the word */
+  const uint8_t *from;          /* the first */
+  int stride;                   /* bytes */
+  bool aligned;                 /* a quad can be read by one load */
+  uint32_t minus_black, levels; /* minus black, and white less black, in both halves of the word */
   Packing packing;
   LumaRow luma_row;
+
+  /* Two codes less black, clamped to black and white. Bytes are clamped as 16-bit codes: the GPU
+   * has no instruction for four bytes. */
+  __device__ __forceinline__ uint32_t above_black(uint32_t codes) const
+  {
+    return __viaddmin_s16x2_relu(codes, minus_black, levels);
+  }
 };
 
 inline PictureWords words_of(const Pixels &pixels)
@@ -275,10 +274,8 @@ inline PictureWords words_of(const Pixels &pixels)
   words.aligned = words.stride == channel.from_stride &&
                   (rgb ? packing.packed && bits % 16 == 0
                        : pixels.step[0] == 1 && bits % (pixels.wide ? 8 : 4) == 0);
-  words.first_code = (uint32_t)pixels.offset * 65537u;
-  words.last_code = (uint32_t)(pixels.offset + pixels.scale) * 65537u;
-  words.may_clip = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
-                   (pixels.wide && pixels.shift == 0);
+  words.minus_black = (65536u - (uint32_t)pixels.offset) % 65536u * 65537u;
+  words.levels = (uint32_t)pixels.scale * 65537u;
   words.packing = packing;
   words.luma_row = luma_row_of(pixels, packing);
   return words;

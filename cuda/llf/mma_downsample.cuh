@@ -91,7 +91,11 @@ struct DownsampleOutput {
   {
     if (x >= coarse.width || y >= coarse.height)
       return;
-    const size_t index = (size_t)y * coarse.width + x;
+    store_gauss_at(y * coarse.width + x, gauss);
+  }
+
+  __device__ void store_gauss_at(int index, float gauss) const
+  {
     coarse.gauss[index] = gauss;
     if (coarse.collapsed)
       coarse.collapsed[index] = top_gain * gauss;
