@@ -17,17 +17,18 @@
 namespace cf
 {
 
-/* Releases what this thread has stored, and what other threads stored before a barrier with it. */
-__device__ inline void flag_store_release(unsigned *flag, unsigned value)
+/* Sets a flag that was 0, and releases what this thread has stored, and what other threads stored
+ * before a barrier with it. */
+__device__ inline void set_flag(unsigned *flag)
 {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+  asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
 }
 
-/* Waits until the flag is at least `least`. Every thread that reads what was released
+/* Waits until the flag is set. Every thread that reads what was released
  * calls this itself: an acquiring load, unlike a fence, does not wait for cp.async copies that the
  * thread has in flight. Spinning threads sleep between polls, to leave issue slots to the others.
  */
-__device__ inline void spin_acquire(const unsigned *flag, unsigned least)
+__device__ inline void await_flag(const unsigned *flag)
 {
   constexpr unsigned kNanoseconds = 40;
   auto load = [flag] {
@@ -40,7 +41,7 @@ __device__ inline void spin_acquire(const unsigned *flag, unsigned least)
   unsigned polls = 0;
 #endif
 
-  while (load() < least) {
+  while (!load()) {
     __nanosleep(kNanoseconds);
 #ifdef CF_BOUNDED_SPIN
     if (++polls == kMostPolls)

@@ -56,7 +56,7 @@ struct CoarseLevels {
   const uint4 *groups;         /* components, Gaussian and result of level 0, in global memory */
   const float *gauss;
   float *collapsed;
-  unsigned *inputs_ready; /* Progress.coarse_inputs_ready */
+  unsigned *inputs_ready; /* Pyramid.coarse_inputs_ready */
   CoarseLevel level[kMaxLevels];
   RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
 };

@@ -283,7 +283,7 @@ size_t place_pyramid(const Image &image, int groups, bool mma, void *scratch, Py
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
   if (mma)
-    pyramid->progress = (Progress *)allocate(sizeof(Progress));
+    pyramid->coarse_inputs_ready = (unsigned *)allocate(sizeof(unsigned));
   /* At odd sizes the samples beyond the border are others than those of levels 1 and 2. */
   pyramid->builds_moments =
       mma && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;

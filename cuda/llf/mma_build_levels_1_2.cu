@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   fill_table<Kind>(memory, pixels, series);
   pdl_trigger_then_wait();
   if (blockIdx.x + threadIdx.x == 0)
-    *frame.progress = Progress{};
+    *frame.coarse_inputs_ready = 0;
   __syncthreads();
 
 #pragma unroll 1
@@ -78,8 +78,8 @@ bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pix
   const int rows = rows_of_strips(queue->gpu, across, second.coarse.height);
   const int strips = across * blocks(second.coarse.height, rows);
   float2 *const moments = pyramid.builds_moments ? pyramid.moments[0] : nullptr;
-  const BuildFrame frame = {first, second,    words_of(pixels), moments, pyramid.progress,
-                            rows,  plan.large};
+  const BuildFrame frame = {
+      first, second, words_of(pixels), moments, pyramid.coarse_inputs_ready, rows, plan.large};
 
   return with_lut_kind(pixels, [&](auto kind) {
     constexpr LutKind kKind = decltype(kind)::kKind;

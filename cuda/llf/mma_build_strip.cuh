@@ -84,8 +84,8 @@ __device__ __forceinline__ Taps taps_of_row(int y, int height, const KernelTaps 
 struct BuildFrame {
   DownsampleOutput first, second;
   PictureWords picture;
-  float2 *moments; /* of the picture's blocks, or NULL */
-  Progress *progress;
+  float2 *moments;               /* of the picture's blocks, or NULL */
+  unsigned *coarse_inputs_ready; /* Pyramid */
   int strip_rows;
   bool evict_first; /* level 1 is larger than the L2 cache */
 };

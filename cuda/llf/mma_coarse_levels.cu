@@ -173,7 +173,7 @@ distribute_collapsed(const CoarseLevels &levels, const ClusterLayout &layout, co
 __device__ __forceinline__ void set_inputs_ready(const CoarseLevels &levels, int cta)
 {
   if (cta == 0 && threadIdx.x == 0)
-    flag_store_release(levels.inputs_ready, 1);
+    set_flag(levels.inputs_ready);
 }
 
 /* The work of CTA `cta`. Level 0 is complete in global memory when await_level_0() returns. Until
@@ -329,7 +329,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   levels.groups = pyramid.level[first].groups;
   levels.gauss = pyramid.level[first].gauss;
   levels.collapsed = pyramid.level[first].collapsed;
-  levels.inputs_ready = &pyramid.progress->coarse_inputs_ready;
+  levels.inputs_ready = pyramid.coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
 

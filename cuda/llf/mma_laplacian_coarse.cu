@@ -11,13 +11,10 @@ namespace cf::llf
 namespace
 {
 
-/* Tiles of little height, since small levels have few of them: a strip per warp. */
-using T = Tile<16>;
+using T = CoarseTile;
 static_assert(T::kFineY / 4 * (T::kFineX / 32) == T::kWarps, "a strip per warp");
 
-/* The carveout of shared memory, in percent, where SMs are not shared with CTAs of other grids,
- * which have all of it: warps read their own pixels through the L1 cache. */
-constexpr int kCarveoutAlone = 20;
+constexpr int kCtasPerSm = 4;
 
 constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
 
@@ -31,7 +28,7 @@ struct Levels {
 
 /* With `beside` the kernels that compute levels 3 and up may still run. Each thread waits for the
  * flag before its first load. */
-__global__ void __launch_bounds__(T::kThreads, 4)
+__global__ void __launch_bounds__(T::kThreads, kCtasPerSm)
     laplacian_coarse_kernel(const __grid_constant__ Levels levels,
                             const __grid_constant__ Series series, bool beside)
 {
@@ -49,7 +46,7 @@ __global__ void __launch_bounds__(T::kThreads, 4)
   const int tile_x = tile % tiles_x * T::kFineX, tile_y = tile / tiles_x * T::kFineY;
 
   if (beside)
-    spin_acquire(levels.coarse_inputs_ready, 1);
+    await_flag(levels.coarse_inputs_ready);
   CoarseLoader<T>(memory, thread).load(0, coarse, tile_x, tile_y);
 
   const int strip_x = thread / 32 % 2, strip_y = thread / 64;
@@ -96,7 +93,7 @@ Levels levels_of(const Pyramid &pyramid, int first, int last)
   Levels levels = {};
 
   levels.count = last - first;
-  levels.coarse_inputs_ready = &pyramid.progress->coarse_inputs_ready;
+  levels.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
 
@@ -118,15 +115,15 @@ bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pixels &pix
     return true;
   const Levels levels = levels_of(pyramid, 2, last);
   const bool shares_sms = plan.beside_coarse && with_lut_kind(pixels, [](auto kind) {
-                            return kLaterThreads<decltype(kind)::kKind> > 0;
+                            return kLeavesRoom<decltype(kind)::kKind>;
                           });
+  /* Warps read their own pixels through the L1 cache. */
+  const int carveout = shares_sms
+                           ? cudaSharedmemCarveoutDefault
+                           : carveout_of(queue->gpu, kCtasPerSm * (T::kBytes + kSharedOverhead));
 
-  if (!cf_cuda_ok(cudaFuncSetAttribute(laplacian_coarse_kernel,
-                                       cudaFuncAttributePreferredSharedMemoryCarveout,
-                                       shares_sms ? cudaSharedmemCarveoutDefault : kCarveoutAlone),
-                  "llf terms", queue->status))
-    return false;
-  return launch(queue, "llf terms", laplacian_coarse_kernel, dim3(levels.tiles), dim3(T::kThreads),
+  return prefer_carveout(queue, "llf terms", laplacian_coarse_kernel, carveout) &&
+         launch(queue, "llf terms", laplacian_coarse_kernel, dim3(levels.tiles), dim3(T::kThreads),
                 T::kBytes, levels, series, plan.beside_coarse);
 }
 

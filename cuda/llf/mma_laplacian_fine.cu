@@ -12,6 +12,9 @@ namespace cf::llf
 namespace
 {
 
+/* Threads, with as many registers each as this kernel's, that a CTA leaves room for. */
+template <LutKind Kind> constexpr int kLaterThreads = kLeavesRoom<Kind> ? 128 : 0;
+
 /* Persistent CTAs: each fills its LUT once, and its teams compute tile after tile. */
 template <LutKind Kind, int Copies>
 __global__ void __launch_bounds__(kMostTeams *kThreads + kLaterThreads<Kind>, 1)
@@ -50,8 +53,14 @@ bool launch_kernel(Queue *queue, const FramePlan &plan, const Pixels &pixels, co
                                  patches_across(pixels.width),
                                  patches_across(pyramid.level[1].width)}};
 
-  return launch(queue, "llf terms", laplacian_fine_kernel<Kind, Copies>, dim3(grid),
-                dim3(teams * kThreads), M::bytes(teams), pixels, series, frame, plan.beside_coarse);
+  const auto kernel = laplacian_fine_kernel<Kind, Copies>;
+  const size_t own_bytes = M::bytes(teams) + kSharedOverhead;
+  const size_t later_bytes = kLeavesRoom<Kind> ? CoarseTile::kBytes + kSharedOverhead : 0;
+
+  return prefer_carveout(queue, "llf terms", kernel,
+                         carveout_of(queue->gpu, own_bytes + later_bytes)) &&
+         launch(queue, "llf terms", kernel, dim3(grid), dim3(teams * kThreads), M::bytes(teams),
+                pixels, series, frame, plan.beside_coarse);
 }
 
 } // namespace

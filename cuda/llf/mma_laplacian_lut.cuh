@@ -23,8 +23,12 @@ constexpr int kLowIndexBits = Kind == LutKind::kRgbLuma ? 3
 template <LutKind Kind> constexpr int kIndexShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
 template <LutKind Kind> constexpr bool kHasDerivative = kLowIndexBits<Kind> != 0;
 
-/* Threads of a later grid for which a CTA leaves registers; with derivatives it needs all. */
-template <LutKind Kind> constexpr int kLaterThreads = kHasDerivative<Kind> ? 0 : 128;
+/* The tiles of levels 2 and up: of little height, since small levels have few of them. */
+using CoarseTile = Tile<16>;
+
+/* Whether a CTA of levels 0 and 1 leaves room on its SM for one of levels 2 and up. With
+ * derivatives it needs all registers. */
+template <LutKind Kind> constexpr bool kLeavesRoom = !kHasDerivative<Kind>;
 
 template <LutKind Kind>
 constexpr int

@@ -517,8 +517,9 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
   auto launch_kernel = [&](auto kernel) {
     const char *const name = "llf finish";
 
-    return prefer_carveout(queue, name, kernel,
-                           kCtasPerSm * (sizeof(TileMemory) + kSharedOverhead)) &&
+    const size_t shared_per_sm = kCtasPerSm * (sizeof(TileMemory) + kSharedOverhead);
+
+    return prefer_carveout(queue, name, kernel, carveout_of(queue->gpu, shared_per_sm)) &&
            launch(queue, name, kernel,
                   dim3(blocks(pixels.width, kTileX), blocks(pixels.height, kTileY)), dim3(kThreads),
                   0, pixels, frame);

@@ -93,12 +93,6 @@ inline CellWeights cell_weights(int width, int height)
   return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
-/* The flag of a frame on tensor cores (grid_flags.cuh). The frame's first kernel resets it. */
-struct Progress {
-  alignas(128) unsigned coarse_inputs_ready; /* 1: components up to coarse_first_level, and moments,
-                                              * are complete */
-};
-
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
@@ -110,7 +104,9 @@ struct Pyramid {
   float last_share;                        /* CfLlfPyramid */
   /* Only on tensor cores. */
   __half *tiled[2]; /* coefficients of levels 0 and 1: tiled_fp16.cuh */
-  Progress *progress;
+  /* The flag (grid_flags.cuh) that components up to coarse_first_level and moments are complete.
+   * The frame's first kernel resets it. */
+  unsigned *coarse_inputs_ready;
 };
 
 /* The sine series in single precision. */
@@ -181,14 +177,18 @@ constexpr size_t kPlainSharedBytes = 48 * 1024;
 /* The shared memory that a CTA occupies beyond its own, in bytes. */
 constexpr size_t kSharedOverhead = 1024;
 
-/* Prefers a carveout of `bytes` of shared memory per SM for a kernel; the rest is L1 cache. CTAs
- * that need a larger carveout cannot start on an SM while CTAs of this kernel run there. */
-template <typename... Parameters>
-bool prefer_carveout(Queue *queue, const char *name, void (*kernel)(Parameters...), size_t bytes)
+/* The carveout, in percent, of `bytes` of shared memory per SM; the rest is L1 cache. */
+inline int carveout_of(const Gpu &gpu, size_t bytes)
 {
-  const size_t most = (size_t)queue->gpu.shared_per_block + kSharedOverhead;
-  const int percent = (int)std::min<size_t>(100, (100 * bytes + most - 1) / most);
+  const size_t most = (size_t)gpu.shared_per_block + kSharedOverhead;
+  return (int)std::min<size_t>(100, (100 * bytes + most - 1) / most);
+}
 
+/* Prefers a carveout for a kernel. Its CTAs start on an SM with a smaller one only when no other
+ * CTAs run there. */
+template <typename... Parameters>
+bool prefer_carveout(Queue *queue, const char *name, void (*kernel)(Parameters...), int percent)
+{
   return cf_cuda_ok(
       cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent), name,
       queue->status);

@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(kThreads)
 
   begin(beside);
   if (beside)
-    spin_acquire(coarse_inputs_ready, 1);
+    await_flag(coarse_inputs_ready);
 #pragma unroll
   for (int k = 0; k < 2 * (kStripY + 4); k++)
     moments[k / 2][k % 2] =
@@ -333,7 +333,7 @@ bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &py
     work.add(pyramid, l, (float)weighting.share[l],
              blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
   return launch(queue, "llf weights", weights_kernel, dim3(blocks(work.items, kThreads / 32)),
-                dim3(kThreads), 0, work, &pyramid.progress->coarse_inputs_ready, beside);
+                dim3(kThreads), 0, work, pyramid.coarse_inputs_ready, beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
