@@ -375,3 +375,23 @@ void cf_llf_luma_weights(const CfVideo *video, double weight[3])
   weight[1] = 1.0 - video->luma_red - video->luma_blue;
   weight[2] = video->luma_blue;
 }
+
+CfLlfColours cf_llf_colours(const CfVideo *video)
+{
+  double weight[3];
+
+  cf_llf_luma_weights(video, weight);
+  const double red = 2.0 * (1.0 - weight[0]), blue = 2.0 * (1.0 - weight[2]);
+  return (CfLlfColours){.red_of_red = red,
+                        .blue_of_blue = blue,
+                        .green_of_blue = -blue * weight[2] / weight[1],
+                        .green_of_red = -red * weight[0] / weight[1]};
+}
+
+double cf_llf_colour_above(const CfLlfColours *colours, double blue_chroma, double red_chroma)
+{
+  const double red = colours->red_of_red * red_chroma, blue = colours->blue_of_blue * blue_chroma;
+  const double green = colours->green_of_blue * blue_chroma + colours->green_of_red * red_chroma;
+
+  return fmax(fmax(red, blue), green);
+}

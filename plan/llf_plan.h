@@ -73,14 +73,25 @@
 double cf_llf_shoulder(double value, double unit, double room);
 
 /* How much of `added` a pixel of this intensity (0..1) gets with `protect`. `ceiling` is the
- * largest of red, green and blue where their luma is filtered, since all three grow with it; else
- * the intensity itself:
+ * largest of its red, green and blue where luma is filtered and they grow with it, for luma and
+ * chroma the intensity plus cf_llf_colour_above(); else the intensity itself:
  *
  *   added > 0: cf_llf_shoulder (added, ceiling + EPSILON,
- *                               MOST_OF_ROOM (1 - ceiling) (intensity + EPSILON))
+ *                               MOST_OF_ROOM max (1 - ceiling, 0) (intensity + EPSILON))
  *
  *   else:      cf_llf_shoulder (added, 1, MOST_OF_ROOM intensity) */
 double cf_llf_protected(double intensity, double ceiling, double added);
+
+/* Red, green and blue less luma, per intensity of chroma from its centre. */
+typedef struct {
+  double red_of_red, blue_of_blue, green_of_blue, green_of_red;
+} CfLlfColours;
+
+CfLlfColours cf_llf_colours(const CfVideo *video);
+
+/* By how much the largest of red, green and blue exceeds luma, from chroma less its centre. A luma
+ * sample has the chroma sample that is subsampled with it. */
+double cf_llf_colour_above(const CfLlfColours *colours, double blue_chroma, double red_chroma);
 
 /* `follow`, as above, from luma before and after the filter. */
 double cf_llf_follow(double luma, double filtered);

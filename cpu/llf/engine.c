@@ -97,17 +97,43 @@ static void ease(const State *state, const float *before, const float *ceiling, 
     cf_llf_kernels(16)->ease(before, ceiling, count, difference);
 }
 
+static CfLlfChroma chroma_range(const State *state)
+{
+  return (CfLlfChroma){(float)cf_chroma_centre(&state->video), (float)state->component[1].scale};
+}
+
+/* The largest of red, green and blue of pixels x..x + count - 1 of row `y`, x even. */
+static void chroma_ceiling(const Image *image, int y, int x, int count, const float *before,
+                           float *ceiling)
+{
+  const State *state = image->state;
+  const CfLlfComponent *component = &state->component[1];
+  const CfLlfColours colours = cf_llf_colours(&state->video);
+  const CfLlfChroma range = chroma_range(state);
+  const int halved = component->width < state->video.width;
+  const int chroma_y = component->height < state->video.height ? y / 2 : y;
+  float chroma[2][CF_LLF_PIECE];
+
+  for (int i = 0; i < 2; i++)
+    load_samples(image, 1 + i, chroma_y, x >> halved, (count + halved) >> halved, chroma[i]);
+  cf_llf_chroma_ceiling(&colours, &range, halved, chroma[0], chroma[1], before, count, ceiling);
+}
+
 static void store_component_row(const Image *image, int y, const float *code, float *difference)
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  float before[CF_LLF_PIECE];
+  const bool coloured = state->params.protect && state->components == 3 &&
+                        state->params.color_mode == CF_LLF_LUMINANCE;
+  float before[CF_LLF_PIECE], ceiling[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int count = cf_min(component->width - x, CF_LLF_PIECE);
 
     intensities(state, image->component, code + x, count, before);
-    ease(state, before, NULL, count, difference + x);
+    if (coloured)
+      chroma_ceiling(image, y, x, count, before, ceiling);
+    ease(state, before, coloured ? ceiling : NULL, count, difference + x);
     store_samples(image, image->component, y, x, count, code + x,
                   state->params.strength * component->scale, difference + x);
   }
@@ -129,8 +155,7 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
                                float *follow)
 {
   const State *state = image->state;
-  const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
-                             (float)state->component[1].scale};
+  const CfLlfChroma range = chroma_range(state);
   float chroma[2][CF_LLF_PIECE], unit[CF_LLF_PIECE], room[CF_LLF_PIECE];
   float difference[CF_LLF_PIECE];
 

@@ -206,6 +206,33 @@ void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *restrict follo
 }
 
 CF_MULTIVERSION
+void cf_llf_chroma_ceiling(const CfLlfColours *colours, const CfLlfChroma *chroma, bool halved,
+                           const float *restrict blue, const float *restrict red,
+                           const float *restrict intensity, int count, float *restrict ceiling)
+{
+  const float unit = 1.0f / chroma->scale, centre = chroma->centre;
+  const float red_of_red = (float)colours->red_of_red * unit;
+  const float blue_of_blue = (float)colours->blue_of_blue * unit;
+  const float green_of_blue = (float)colours->green_of_blue * unit;
+  const float green_of_red = (float)colours->green_of_red * unit;
+  const int samples = halved ? (count + 1) / 2 : count;
+  float above[CF_LLF_PIECE];
+
+  for (int i = 0; i < samples; i++) {
+    const float from_blue = blue[i] - centre, from_red = red[i] - centre;
+    const float first = blue_of_blue * from_blue, second = red_of_red * from_red;
+    const float third = green_of_blue * from_blue + green_of_red * from_red;
+    const float larger = first > second ? first : second;
+
+    above[i] = larger > third ? larger : third;
+  }
+  for (int i = 0; halved && i < count; i++)
+    ceiling[i] = intensity[i] + above[i / 2];
+  for (int i = 0; !halved && i < count; i++)
+    ceiling[i] = intensity[i] + above[i];
+}
+
+CF_MULTIVERSION
 void cf_llf_ceiling(const float *const color[3], float code_scale, int count,
                     float *restrict ceiling)
 {

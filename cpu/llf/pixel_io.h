@@ -64,6 +64,12 @@ void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *mean, const floa
 void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *follow, const float *mean,
                           const float *code, int count, float *difference);
 
+/* What `count` pixels have in chroma samples, or in each second one with `halved`: ceiling[i] is
+ * intensity[i] plus cf_llf_colour_above(). */
+void cf_llf_chroma_ceiling(const CfLlfColours *colours, const CfLlfChroma *chroma, bool halved,
+                           const float *blue, const float *red, const float *intensity, int count,
+                           float *ceiling);
+
 /* The largest of three colours, as an intensity. */
 void cf_llf_ceiling(const float *const color[3], float code_scale, int count, float *ceiling);
 

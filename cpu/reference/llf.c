@@ -112,16 +112,6 @@ static double eased(const State *state, double intensity, double ceiling, double
   return intensity + cf_llf_protected(intensity, ceiling, output - intensity);
 }
 
-static void ease_all(const State *state, CfExactLlf *filter)
-{
-  const size_t samples = (size_t)filter->pyramid.width[0] * (size_t)filter->pyramid.height[0] *
-                         (size_t)filter->channels;
-
-  for (size_t i = 0; i < samples; i++)
-    filter->output[0][i] =
-        eased(state, filter->intensity[i], filter->intensity[i], filter->output[0][i]);
-}
-
 /* Mixes the input with the result by `strength`. */
 static double mixed(const State *state, double before, double result)
 {
@@ -198,6 +188,23 @@ static void store_chroma(const State *state, const CfJob *job, int x, int y)
                mixed(state, code[c], code[c] + follow * clamped[c]));
 }
 
+/* The largest of red, green and blue of a pixel whose colours follow luma, else its intensity. */
+static double ceiling_of(const State *state, const CfJob *job, int x, int y, double intensity)
+{
+  const CfPlaneFormat *plane =
+      &cf_format_info(state->video.format)->plane[state->component[1].plane];
+  const CfLlfColours colours = cf_llf_colours(&state->video);
+  double chroma[2];
+
+  if (state->params.color_mode != CF_LLF_LUMINANCE || state->components == 1)
+    return intensity;
+  for (int c = 0; c < 2; c++)
+    chroma[c] = load_intensity(state, &job->source, 1 + c, x >> plane->subsampling_x,
+                               y >> plane->subsampling_y) -
+                0.5;
+  return intensity + cf_llf_colour_above(&colours, chroma[0], chroma[1]);
+}
+
 /* Filters components `first`, `first` + 1, ..., one per channel of the filter. */
 static void filter_components(State *state, const CfJob *job, int first, CfExactLlf *filter)
 {
@@ -209,16 +216,17 @@ static void filter_components(State *state, const CfJob *job, int first, CfExact
         filter->intensity[index_of(filter, x, y) + (size_t)c] =
             clamp_intensity(load_intensity(state, &job->source, first + c, x, y));
   cf_exact_llf_run(filter, &state->params, state->threads);
-  ease_all(state, filter);
   for (int y = 0; y < height; y++) {
     for (int x = 0; x < width; x++) {
       for (int c = 0; c < filter->channels; c++) {
         const size_t at = index_of(filter, x, y) + (size_t)c;
+        const double intensity = filter->intensity[at], *output = &filter->output[0][at];
         const double before = load_intensity(state, &job->source, first + c, x, y);
-        const double beyond = before - filter->intensity[at];
 
+        filter->output[0][at] =
+            eased(state, intensity, ceiling_of(state, job, x, y, intensity), *output);
         store_intensity(state, &job->destination, first + c, x, y,
-                        mixed(state, before, filter->output[0][at] + beyond));
+                        mixed(state, before, *output + before - intensity));
       }
     }
   }

@@ -138,9 +138,15 @@ void describe_luminance(State *state, const CfLlfComponent *component)
     image->pixels.colour = Colour::RGB;
   } else if (state->components == 3) {
     const CfPlaneFormat *const chroma = &format->plane[component[1].plane];
+    const CfLlfColours colours = cf_llf_colours(&state->video);
+    const double scale = component[1].scale;
 
-    image->pixels.most_chroma = (float)(CF_LLF_MAX_CHROMA * component[1].scale);
-    image->pixels.chroma_unit = (float)(1.0 / component[1].scale);
+    image->pixels.red_of_red = (float)(colours.red_of_red / scale);
+    image->pixels.blue_of_blue = (float)(colours.blue_of_blue / scale);
+    image->pixels.green_of_blue = (float)(colours.green_of_blue / scale);
+    image->pixels.green_of_red = (float)(colours.green_of_red / scale);
+    image->pixels.most_chroma = (float)(CF_LLF_MAX_CHROMA * scale);
+    image->pixels.chroma_unit = (float)(1.0 / scale);
     image->pixels.subsampling_x = chroma->subsampling_x;
     image->pixels.subsampling_y = chroma->subsampling_y;
     image->pixels.colour = Colour::CHROMA;

@@ -474,6 +474,7 @@ Output output_of(const Pixels &pixels, float linear)
     if (pixels.step[0] == 1 && !pixels.extra.from)
       output.rows = vector_rows_of(pixels.channel[0], 0, pixels.wide ? 16 : 8);
     output.chroma = chroma_rows_of(pixels);
+    output.red_first = pixels.channel[2].from < pixels.channel[1].from;
   }
   return output;
 }

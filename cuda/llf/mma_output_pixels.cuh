@@ -37,6 +37,7 @@ struct Output {
   float linear;      /* coefficient of the linear term; 0 with weights */
   VectorRows rows;   /* of the filtered channel, or of RGB pixels of 4 bytes */
   VectorRows chroma; /* of two interleaved channels, subsampled both ways */
+  bool red_first;    /* of these two */
   Packing packing;
   RgbFactors factors;
   /* permute_bytes() selectors: read the first two colours of a pixel and the third as halves, and
@@ -143,12 +144,14 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
 
 /* ---- Vectors ---- */
 
-/* Filters eight samples of a single channel or of luma. `delta`: the change without the linear
- * term. Sets the sums over each two pixels, for chroma. */
+/* Filters eight samples of a single channel or of luma. `above`: of each two pixels, as in
+ * protected_change(). `delta`: the change without the linear term. Sets the sums over each two
+ * pixels, for chroma. */
 template <typename Sample>
 __device__ __forceinline__ Vector8<Sample>
 filtered_channel(const Pixels &pixels, float linear, Vector8<Sample> samples,
-                 const float delta[kPatchX], PairSum sums[kPatchX / 2])
+                 const float above[kPatchX / 2], const float delta[kPatchX],
+                 PairSum sums[kPatchX / 2])
 {
   float change[kPatchX], filtered[kPatchX];
 
@@ -169,7 +172,8 @@ filtered_channel(const Pixels &pixels, float linear, Vector8<Sample> samples,
       const float code = samples.code(i + k, pixels.shift);
 
       luma[k] = luma_of<Sample>(pixels, code);
-      filtered[i + k] = filtered_luma(pixels, code, luma[k], change[i + k], added + k);
+      filtered[i + k] =
+          filtered_luma(pixels, code, luma[k], above[i / 2], change[i + k], added + k);
     }
     sums[i / 2] = PairSum{luma[0] + luma[1], added[0] + added[1]};
   }
@@ -250,11 +254,20 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
     }
   } else {
     PairSum sums[2][kPatchX / 2];
+    float above[kPatchX / 2] = {};
 
 #pragma unroll
+    for (int i = 0; Kind == Colour::CHROMA && i < kPatchX / 2; i++) {
+      const float first = source.chroma.code(2 * i, pixels.shift);
+      const float second = source.chroma.code(2 * i + 1, pixels.shift);
+
+      above[i] = colour_above<Sample>(pixels, output.red_first ? second : first,
+                                      output.red_first ? first : second);
+    }
+#pragma unroll
     for (int row = 0; row < 2; row++) {
-      const Vector8<Sample> filtered =
-          filtered_channel<Sample>(pixels, output.linear, source.luma[row], delta[row], sums[row]);
+      const Vector8<Sample> filtered = filtered_channel<Sample>(
+          pixels, output.linear, source.luma[row], above, delta[row], sums[row]);
       if (row < rows)
         vector_at<Vector8<Sample>>(to, stride, y + row, x / 8) = filtered;
     }

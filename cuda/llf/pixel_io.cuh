@@ -73,12 +73,17 @@ __device__ __forceinline__ float shoulder(float value, float unit, float room)
   return value * sqrt_approx(rsqrt_approx(fmaf(squared, squared, 1.0f)));
 }
 
-/* cf_llf_protected() of one channel, or without `protect` the change itself. */
-__device__ __forceinline__ float protected_change(const Pixels &pixels, float luma, float added)
+/* cf_llf_protected(), or without `protect` the change itself. `above`: by how much the largest of
+ * red, green and blue exceeds luma; 0 for a single channel. */
+__device__ __forceinline__ float protected_change(const Pixels &pixels, float luma, float above,
+                                                  float added)
 {
-  const float end = added > 0.0f ? 1.0f : 0.0f;
+  const float base = luma + (float)CF_LLF_GAIN_EPSILON;
+  const bool rises = added > 0.0f;
 
-  return shoulder(added, 1.0f, fmaf(pixels.most_of_room, fabsf(end - luma), pixels.free_room));
+  return shoulder(added, rises ? base + above : 1.0f,
+                  fmaf(pixels.most_of_room, rises ? fmaxf(1.0f - luma - above, 0.0f) * base : luma,
+                       pixels.free_room));
 }
 
 /* `follow` where luma rises, eased in the dark; 0 where luma falls. */
@@ -185,10 +190,21 @@ __device__ __forceinline__ float luma_of(const Pixels &pixels, float code)
 /* The filtered code, from the code and its intensity. `change` is what the filter adds to the
  * intensity. *added is the same with `protect`: chroma follows that, whatever the strength. */
 __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float code, float luma,
-                                               float change, float *added)
+                                               float above, float change, float *added)
 {
-  *added = protected_change(pixels, luma, change);
+  *added = protected_change(pixels, luma, above, change);
   return fmaf(pixels.strength * pixels.scale, *added, code);
+}
+
+/* cf_llf_colour_above(), from two chroma codes with the offset. */
+template <typename Sample>
+__device__ __forceinline__ float colour_above(const Pixels &pixels, float first, float second)
+{
+  const float centre = pixels.chroma_centre + kCodeOffset<Sample>;
+  const float blue = first - centre, red = second - centre;
+
+  return fmaxf(fmaxf(pixels.blue_of_blue * blue, pixels.red_of_red * red),
+               fmaf(pixels.green_of_blue, blue, pixels.green_of_red * red));
 }
 
 /* (1 + follow) / kMaxGain, clamped to 0..1, with follow = kMaxGain * change / max (base, least).
@@ -312,6 +328,16 @@ __device__ __forceinline__ float load_offset_code(const Pixels &pixels, int c, i
   return load_code<Sample>(pixels, c, x, y) + kCodeOffset<Sample>;
 }
 
+/* colour_above() of the pixel at (x, y). */
+template <typename Sample>
+__device__ __forceinline__ float load_colour_above(const Pixels &pixels, int x, int y)
+{
+  const int chroma_x = x >> pixels.subsampling_x, chroma_y = y >> pixels.subsampling_y;
+
+  return colour_above<Sample>(pixels, load_offset_code<Sample>(pixels, 1, chroma_x, chroma_y),
+                              load_offset_code<Sample>(pixels, 2, chroma_x, chroma_y));
+}
+
 template <typename Sample>
 __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
                                                     const Follow &follow)
@@ -400,11 +426,14 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, const RgbFactor
         store_rounded_rgb(pixels, c, to_x, to_y, filtered[c]);
     } else {
       const float code = load_offset_code<Sample>(pixels, 0, to_x, to_y);
+      const float above = Kind == Colour::CHROMA && pixels.colour == Colour::CHROMA
+                              ? load_colour_above<Sample>(pixels, to_x, to_y)
+                              : 0.0f;
 
       luma[k] = luma_of<Sample>(pixels, code);
       store_rounded<Sample>(
           pixels, 0, to_x, to_y,
-          filtered_luma(pixels, code, luma[k], fmaf(linear, luma[k], delta[k]), added + k));
+          filtered_luma(pixels, code, luma[k], above, fmaf(linear, luma[k], delta[k]), added + k));
     }
     copy_extra<Sample>(pixels, to_x, to_y);
   }

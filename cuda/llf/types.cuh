@@ -54,6 +54,7 @@ struct Pixels {
   float chroma_centre;
   float most_chroma; /* codes: chroma follows up to most_chroma * (luma + CF_LLF_GAIN_EPSILON) */
   float chroma_unit; /* intensity per code of chroma */
+  float red_of_red, blue_of_blue, green_of_blue, green_of_red; /* CfLlfColours, per code */
   /* protect: a value may change by most_of_room * (its distance to black or white) + free_room.
    * Without protect free_room is more than any change. */
   float most_of_room, free_room;

@@ -86,7 +86,7 @@ static inline double naive_eased(const CfLlfParams *params, double before, doubl
   if (params->protect && change > 0.0)
     /* All colours rise by the factor 1 + change / (before + e). */
     change = naive_bent(change, (ceiling + 1.0 / 255.0) / (before + 1.0 / 255.0),
-                        0.49 * (1.0 - ceiling));
+                        0.49 * fmax(1.0 - ceiling, 0.0));
   else if (params->protect && change < 0.0)
     change = naive_bent(change, 1.0, 0.49 * before);
   return before + change;
@@ -215,13 +215,40 @@ static inline void naive_rgb_luminance(const CfTestPicture *source, CfTestPictur
   free(ceiling.value);
 }
 
+/* The largest of red, green and blue that clamped luma makes with the chroma of its cell. */
+static inline NaiveImage naive_chroma_ceiling(const CfVideo *video, const NaiveImage *luma,
+                                              const NaiveImage *blue_chroma,
+                                              const NaiveImage *red_chroma)
+{
+  const NaiveImage ceiling = naive_image(luma->width, luma->height, 1);
+  const double kr = video->luma_red, kb = video->luma_blue;
+
+  for (int y = 0; y < luma->height; y++)
+    for (int x = 0; x < luma->width; x++) {
+      const double value = fmin(fmax(*naive_at(luma, x, y), 0.0), 1.0);
+      double red = value, green = value, blue = value;
+
+      if (blue_chroma->value) {
+        const int across = (luma->width + blue_chroma->width - 1) / blue_chroma->width;
+        const int down = (luma->height + blue_chroma->height - 1) / blue_chroma->height;
+
+        blue += 2.0 * (1.0 - kb) * (*naive_at(blue_chroma, x / across, y / down) - 0.5);
+        red += 2.0 * (1.0 - kr) * (*naive_at(red_chroma, x / across, y / down) - 0.5);
+        green = (value - kr * red - kb * blue) / (1.0 - kr - kb);
+      }
+      *naive_at(&ceiling, x, y) = fmax(red, fmax(green, blue));
+    }
+  return ceiling;
+}
+
 static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *result,
                                    const CfLlfParams *params)
 {
   NaiveImage luma = naive_component(source, CF_ROLE_LUMA), before, after;
-  NaiveImage filtered = naive_filter(&luma, NULL, params, &before, &after);
   NaiveImage blue = naive_component(source, CF_ROLE_CHROMA_BLUE);
   NaiveImage red = naive_component(source, CF_ROLE_CHROMA_RED);
+  NaiveImage ceiling = naive_chroma_ceiling(&source->video, &luma, &blue, &red);
+  NaiveImage filtered = naive_filter(&luma, &ceiling, params, &before, &after);
 
   naive_mix(source, CF_ROLE_LUMA, params->strength, &filtered);
   naive_store(result, CF_ROLE_LUMA, &filtered);
@@ -240,6 +267,7 @@ static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *r
   free(before.value);
   free(after.value);
   free(filtered.value);
+  free(ceiling.value);
   free(blue.value);
   free(red.value);
 }

@@ -208,8 +208,17 @@ def bent(change, unit, room):
 def protected(before, after, ceiling):
     """Nothing comes more than 0.49 of the way to black or white; colours grow with luma."""
     change = after - before
-    up = bent(change, (ceiling + 1 / 255) / (before + 1 / 255), 0.49 * (1 - ceiling))
+    room = 0.49 * np.maximum(1 - ceiling, 0)
+    up = bent(change, (ceiling + 1 / 255) / (before + 1 / 255), room)
     return before + np.where(change > 0, up, bent(change, 1, 0.49 * before))
+
+
+def colour_above(away, shape, sub):
+    """By how much the largest of red, green and blue exceeds luma, by BT.601."""
+    blue, red = (np.kron(away[role], np.ones((1 << sub[1], 1 << sub[0])))[:shape[0], :shape[1]]
+                 for role in "UV")
+    red, blue = 2 * (1 - 0.299) * red, 2 * (1 - 0.114) * blue
+    return np.maximum.reduce([red, blue, -(0.299 * red + 0.114 * blue) / 0.587])
 
 
 def with_luminance(layout, components, settings):
@@ -234,16 +243,17 @@ def with_luminance(layout, components, settings):
             result[role] = (channel + filtered - clamped +
                             follow * (channel - clamped)) * form.max_code
         return result
-    filtered = protected(clamped, filtered, clamped)
-    scale = form.max_code if form.roles == ["Y"] else 219 * unit
-    result["Y"] = components["Y"] + (filtered - clamped) * scale
-    if "U" not in form.roles:
+    if form.roles == ["Y"]:
+        filtered = protected(clamped, filtered, clamped)
+        result["Y"] = components["Y"] + (filtered - clamped) * form.max_code
         return result
+    away = {role: (components[role] - 128 * unit) / (224 * unit) for role in "UV"}
     sub = form.subsampling("U")
+    filtered = protected(clamped, filtered, clamped + colour_above(away, clamped.shape, sub))
+    result["Y"] = components["Y"] + (filtered - clamped) * 219 * unit
     before = frames.subsampled(clamped, *sub)
     follow = colour_follow(before, frames.subsampled(filtered, *sub))
     most = 8 * (before + 1 / 255)
-    away = {role: (components[role] - 128 * unit) / (224 * unit) for role in "UV"}
     farther = np.maximum(np.abs(away["U"]), np.abs(away["V"]))
     follow = np.where(follow > 0, bent(follow, np.minimum(farther, most),
                                        0.49 * np.maximum(0.5 - farther, 0)), follow)

@@ -19,6 +19,7 @@ QUIET = methods.preset("cudallf", "quiet-detail", "sigma", "noise-floor", "reach
 FLICKER = 0.5  # codes: less than rounding itself may do
 FLAT_SIDE = 160
 COLOURFUL = "coffee.png"
+REDDISH = "retina.jpg"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +77,26 @@ def clipping():
         share = 100 * float(pixels.any(-1).mean())
         yield Bound(f"saturated colours: pixels with a component that becomes 0 or 255 from {what} "
                     "code", f"{share:.2f} %", f"below {NEWLY_CLIPPED} %", share < NEWLY_CLIPPED)
+
+
+def beyond_rgb(planes):
+    """Percent of the pixels of I420 by BT.601 that have red, green or blue well beyond 255."""
+    luma = (planes["Y"] - 16) / 219
+    blue, red = (np.kron(planes[role] - 128, np.ones((2, 2))) / 224 for role in "UV")
+    red, blue = luma + 1.402 * red, luma + 1.772 * blue
+    green = (luma - 0.299 * red - 0.114 * blue) / 0.587
+    return 100 * float((np.maximum.reduce([red, green, blue]) > 1.01).mean())
+
+
+def video_colours():
+    photograph = clips.cut(REDDISH, 100, 100, 0.45) / 255
+    planes = frames.components_of(photograph, "I420")
+    layout = frames.Layout("I420", clips.WIDTH, clips.HEIGHT)
+    results = filtered(layout, [planes], "", colorimetry="bt601")
+    before, after = beyond_rgb(planes), beyond_rgb(results[0])
+    yield Bound("a retina in I420: pixels that RGB cannot show", f"{after:.2f} %",
+                f"at most {NEWLY_CLIPPED} % above the input's {before:.2f} %",
+                after <= before + NEWLY_CLIPPED)
 
 
 def outside_nominal(format_name, allowed):
@@ -140,6 +161,7 @@ def steadiness(shown):
 def bounds(shown):
     yield from noise_floor()
     yield from clipping()
+    yield from video_colours()
     yield from video_range()
     yield from detail_and_noise(shown)
     yield from detail_and_noise(shown, QUIET, "fur")

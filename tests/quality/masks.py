@@ -31,6 +31,7 @@ SIZES = 60, 91, 150, 273, 600  # of the face, in pixels
 ATTACKS = 0.0, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15
 FRAMES = 48
 PEOPLE = 100
+FACEDETECT = 175, 64, 97, 97  # the box that GStreamer's facedetect finds in the photograph
 SAME = 0.6  # dlib's own threshold
 
 # The least distances that the settings promise, as they are and after the attacker's blur: a blur
@@ -41,6 +42,7 @@ PROMISED = {"cudablockavg": (0.7, SAME), "cudablockavg blocks-across=3": (0.7, 0
 
 MASKS = (
     ("`cudablockavg`, nothing set", "cudablockavg"),
+    ("the same, in the box that `facedetect` finds", "cudablockavg", "detected"),
     ("`cudagaussblur`, nothing set", "cudagaussblur"),
     ("`mode=fill`", "cudablockavg mode=fill"),
     ("`cudablockavg roi-expand=0.2`", "cudablockavg roi-expand=0.2"),
@@ -131,8 +133,10 @@ class Face:
         margin = width * 2 // 3
         self.image = resized(photograph[max(y - margin, 0):y + width + margin,
                                         max(x - margin, 0):x + width + margin], side / width)
-        self.box = tuple(round(number * side / width)
-                         for number in (min(x, margin), min(y, margin))) + (side, side)
+        left, top = max(x - margin, 0), max(y - margin, 0)
+        self.box, self.detected = (
+            tuple(round(number * side / width) for number in (a - left, b - top, c, d))
+            for a, b, c, d in ((x, y, width, width), FACEDETECT))
         self.side = side
         self.recogniser = recogniser
         self.shape = recogniser.shape(self.image, self.box)
@@ -146,18 +150,18 @@ class Face:
         each = [self.distance(blurred(image, share * self.side)) for share in ATTACKS]
         return each[0], min(each)
 
-    def behind(self, element):
-        return self.distances(masked([self.image], in_region(element, self.box))[0])
+    def behind(self, element, box="box"):
+        return self.distances(masked([self.image], in_region(element, getattr(self, box)))[0])
 
-    def averaged(self, element):
+    def averaged(self, element, box="box"):
         """FRAMES frames in which the face moves over the frame's grid, laid on each other."""
         random = np.random.default_rng(5)
         moves = random.integers(0, self.side, (FRAMES, 2))
         total = np.zeros(self.image.shape)
         for across, down in moves:
             image = np.pad(self.image, ((down, 0), (across, 0), (0, 0)), mode="edge")
-            box = (self.box[0] + across, self.box[1] + down, *self.box[2:])
-            output, = masked([image], in_region(element, box))
+            left, top, *size = getattr(self, box)
+            output, = masked([image], in_region(element, (left + across, top + down, *size)))
             total += output[down:, across:]
         return self.distances(np.rint(total / FRAMES).astype(np.uint8))
 
@@ -202,13 +206,13 @@ def check(tap, faces):
     tap.check(weak < SAME, "sigma=2 does not hide a face of 600 pixels", f"{weak:.2f}")
 
 
-def row(name, element, faces):
+def row(faces, name, element, *box):
     cells = []
     for face in faces.values():
-        plain, attacked = face.behind(element)
+        plain, attacked = face.behind(element, *box)
         text = f"{plain:.2f} / {attacked:.2f}"
         cells.append(text if attacked >= SAME else f"**{text}**")
-    _, moving = faces[150].averaged(element)
+    _, moving = faces[150].averaged(element, *box)
     cells.append(f"{moving:.2f}" if moving >= SAME else f"**{moving:.2f}**")
     told = picked(element)
     cells.append(f"{told:.0f} %" if told else "none")
@@ -218,8 +222,8 @@ def row(name, element, faces):
 def write(faces):
     heads = [f"{side} px" for side in faces] + [f"{FRAMES} frames", "picked"]
     lines = [BEGIN, "", f"| mask | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
-    for name, element in MASKS:
-        lines.append(row(name, element, faces))
+    for mask in MASKS:
+        lines.append(row(faces, *mask))
         print(lines[-1], flush=True)
     page = GUIDE.read_text()
     before, rest = page.split(BEGIN)
