@@ -6,7 +6,7 @@
 - no file of these has more than 600 lines, no line of any source more than 100 columns;
 - cpu/ and cuda/ have the same rooms, and CONTRIBUTING.md's picture has them all;
 - lines of pages end at column 100 (tables, code and addresses apart), their links and the files
-  that they name are there, and docs/README.md names every page.
+  and functions that they name are there, and docs/README.md names every page.
 
 house.py [ROOT] looks at another tree.
 """
@@ -43,8 +43,11 @@ GENERATED = {"config.h"}
 CODE = {".c", ".h", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
-NAMED_FILE = re.compile(r"`((?:include|plan|effects|cpu|cuda|gst|tests|tools|examples|docs)"
-                        r"/[\w./-]+\.\w+)`")
+NAMED_FILE = re.compile(r"`((?:include|plan|effects|cpu|cuda|gst|tests|tools|examples|apps|"
+                        r"packaging|docs)/[\w./-]+)`")
+KERNEL_FILE = re.compile(r"\b[\w-]+\.cuh?\b")
+NAMED_FUNCTION = re.compile(r"`([a-z]\w*)\(\)`")
+OTHERS_FUNCTION = re.compile(r"gst_(?!cuda_filters)|g_")
 PICTURE_ROW = re.compile(r"^([a-z-]+)/ ")
 
 
@@ -202,14 +205,27 @@ def check_links(tap, root, pages):
     tap.check(not problems, "links of pages lead somewhere", "\n".join(problems))
 
 
-def check_named_files(tap, root, pages):
-    """NAME stands for any name."""
+def check_named_files(tap, root, names, pages):
+    """NAME stands for any name; kernels' files are also named without their folder."""
     problems = []
+    bare = {os.path.basename(name) for name in names}
     for page in pages:
         for number, line in prose(read(root, page)):
-            problems += [f"{page}:{number}: there is no {name}" for name in NAMED_FILE.findall(line)
-                         if "NAME" not in name and not (root / name).exists()]
+            missing = [name for name in NAMED_FILE.findall(line) if not (root / name).exists()]
+            missing += [name for name in KERNEL_FILE.findall(line) if name not in bare]
+            problems += [f"{page}:{number}: there is no {name}" for name in missing
+                         if "NAME" not in name]
     tap.check(not problems, "files that pages name are there", "\n".join(problems))
+
+
+def check_named_functions(tap, root, names, pages):
+    """GStreamer's and GLib's are not looked for."""
+    words = {word for name in names if os.path.splitext(name)[1] in CODE | {".py"}
+             for word in re.findall(r"\w+", "\n".join(read(root, name)))}
+    problems = [f"{page}:{number}: there is no {name}()" for page in pages
+                for number, line in prose(read(root, page)) for name in NAMED_FUNCTION.findall(line)
+                if name not in words and not OTHERS_FUNCTION.match(name)]
+    tap.check(not problems, "functions that pages name are there", "\n".join(problems))
 
 
 def check_map(tap, root, pages):
@@ -254,7 +270,8 @@ def run(tap, root):
     check_picture(tap, root, names)
     check_page_columns(tap, root, pages)
     check_links(tap, root, pages)
-    check_named_files(tap, root, pages)
+    check_named_files(tap, root, names, pages)
+    check_named_functions(tap, root, names, pages)
     check_map(tap, root, pages)
 
 

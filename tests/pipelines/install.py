@@ -30,35 +30,39 @@ def inspect(directory, **environment):
 
 
 def configure(directory, home, *options):
-    """What `meson setup` says, and where the plugin would be installed."""
+    """What `meson setup` says, where the plugin would be installed, and where everything."""
     build = directory / "build"
     shutil.rmtree(build, ignore_errors=True)
     done = run_command(["meson", "setup", build, SOURCE, "-Dcuda=disabled", "-Dtests=false",
                         "-Dexamples=false", *options], HOME=str(home))
     listed = run_command(["meson", "introspect", "--installed", build])
-    places = json.loads(listed.stdout) if done.returncode == 0 else {}
-    return done.stdout, next((place for place in places.values() if place.endswith(PLUGIN)), "")
+    places = list(json.loads(listed.stdout).values()) if done.returncode == 0 else []
+    return done.stdout, next((place for place in places if place.endswith(PLUGIN)), ""), places
 
 
 def check_places(tap, directory):
     system = run_command(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"]).stdout.strip()
     warning = "where GStreamer does not look"
 
-    said, place = configure(directory, directory, "--prefix=/opt/elsewhere")
+    said, place, _ = configure(directory, directory, "--prefix=/opt/elsewhere")
     tap.check(warning in said and system in said,
               "meson setup warns of a folder that GStreamer does not look into", said)
-    said, place = configure(directory, directory, f"-Dplugin-dir={system}")
+    said, place, _ = configure(directory, directory, f"-Dplugin-dir={system}")
     tap.check(warning not in said and place == f"{system}/{PLUGIN}",
               "-Dplugin-dir=... with GStreamer's own folder, and no warning", f"{place}\n{said}")
 
     prefix = run_command(["pkg-config", "--variable=prefix", "gstreamer-1.0"]).stdout.strip()
-    said, place = configure(directory, directory, f"--prefix={prefix}", "--libdir=other")
+    said, place, _ = configure(directory, directory, f"--prefix={prefix}", "--libdir=other")
     tap.check(warning not in said and place == f"{system}/{PLUGIN}",
               "with GStreamer's prefix in GStreamer's own folder", f"{place}\n{said}")
 
-    said, place = configure(directory, directory,
-                            "-Dplugin-dir=~/.local/share/gstreamer-1.0/plugins")
-    inside = pathlib.Path(place).is_relative_to(directory)
+    said, place, everything = configure(directory, directory, f"--prefix={directory}/.local",
+                                        "-Dplugin-dir=~/.local/share/gstreamer-1.0/plugins")
+    inside = place and all(pathlib.Path(one).is_relative_to(directory) for one in everything)
+    kept = f"{directory}/.local/share/gstreamer-1.0/presets/"
+    tap.check(inside and not any(one.startswith(kept) for one in everything),
+              "for one user nothing is outside of the home folder, or where presets are saved",
+              "\n".join(everything))
     if tap.check(inside and warning not in said,
                  "-Dplugin-dir=~/... is in the home folder, and no warning", f"{place}\n{said}"):
         # Installed from the build that is tested: this one has only been configured.
