@@ -12,8 +12,8 @@ struct _GstCudaFiltersCoverageMessage {
   /* Frame size and regions that last.covered was computed for. */
   gint width, height;
   CfRegions regions;
-  GArray *list;  /* CfRegion */
-  GArray *spans; /* CfSpan, scratch */
+  GArray *list;     /* CfRegion */
+  GArray *outlines; /* CfOutline, scratch */
 };
 
 GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void)
@@ -21,14 +21,14 @@ GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void)
   GstCudaFiltersCoverageMessage *self = g_new0(GstCudaFiltersCoverageMessage, 1);
 
   self->list = g_array_new(FALSE, FALSE, sizeof(CfRegion));
-  self->spans = g_array_new(FALSE, FALSE, sizeof(CfSpan));
+  self->outlines = g_array_new(FALSE, FALSE, sizeof(CfOutline));
   return self;
 }
 
 void gst_cuda_filters_coverage_message_free(GstCudaFiltersCoverageMessage *self)
 {
   g_array_unref(self->list);
-  g_array_unref(self->spans);
+  g_array_unref(self->outlines);
   g_free(self);
 }
 
@@ -63,8 +63,8 @@ static gdouble covered_share(GstCudaFiltersCoverageMessage *self, const GstVideo
   g_array_set_size(self->list, 0);
   if (regions->count > 0)
     g_array_append_vals(self->list, regions->region, (guint)regions->count);
-  g_array_set_size(self->spans, (guint)regions->count);
-  return cf_coverage_share(&video, regions, (CfSpan *)(void *)self->spans->data);
+  g_array_set_size(self->outlines, (guint)regions->count);
+  return cf_coverage_share(&video, regions, (CfOutline *)(void *)self->outlines->data);
 }
 
 static gboolean is_same(const GstCudaFiltersCoverage *a, const GstCudaFiltersCoverage *b)

@@ -25,6 +25,8 @@ gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark
 
   if (!search->types || (name && g_strv_contains((const gchar *const *)search->types, name)))
     return TRUE;
+  if (search->rejected->len == GST_CUDA_FILTERS_MAX_REJECTED)
+    return FALSE;
   for (guint i = 0; i < search->rejected->len; i++) {
     if (g_array_index(search->rejected, GQuark, i) == type)
       return FALSE;

@@ -25,8 +25,11 @@ typedef struct {
   gchar **types;    /* accepted names; NULL accepts all. Borrowed */
   gboolean outside; /* roi-mode=outside: parts of masks are rounded inwards, not outwards */
   GArray *found;    /* GstCudaFiltersDetection, appended to */
-  GArray *rejected; /* GQuark: types not accepted, each once; appended to */
+  GArray *rejected; /* GQuark: types not accepted, the first ones, each once; appended to */
 } GstCudaFiltersSearch;
+
+/* Limit on `rejected`: some detectors invent a type for each object. */
+#define GST_CUDA_FILTERS_MAX_REJECTED 16
 
 /* Limit on the parts of an object. */
 #define GST_CUDA_FILTERS_MAX_PARTS 256

@@ -2,10 +2,6 @@
 #include "roi-steady.h"
 
 #include <math.h>
-#include <string.h>
-
-/* Limit on the detections of the last frame that are compared. */
-#define MAX_PLACES 256
 
 static gint64 right_of(const GstCudaFiltersBox *box)
 {
@@ -54,32 +50,80 @@ static gboolean covers(const GstCudaFiltersSteady *how, const GstCudaFiltersBox 
   return how->ellipse ? holds_ellipse(&region, box) : holds(&region, box);
 }
 
-void gst_cuda_filters_steady(const GstCudaFiltersSteady *how, GArray *detections,
-                             const GArray *before)
+static gint compare_places(gconstpointer a, gconstpointer b)
 {
-  const guint places = MIN(before->len, MAX_PLACES);
-  gboolean taken[MAX_PLACES];
+  const gint64 left = ((const GstCudaFiltersPlace *)a)->box.x,
+               other = ((const GstCudaFiltersPlace *)b)->box.x;
 
-  memset(taken, 0, sizeof taken);
+  return (left > other) - (left < other);
+}
+
+/* From left to right. */
+static void find_places(GArray *places, const GArray *before)
+{
+  g_array_set_size(places, 0);
+  for (guint i = 0; i < before->len; i++) {
+    const GstCudaFiltersDetection *one = &g_array_index(before, GstCudaFiltersDetection, i);
+    const GstCudaFiltersPlace place = {one->box, i, FALSE};
+
+    if (!one->part)
+      g_array_append_val(places, place);
+  }
+  g_array_sort(places, compare_places);
+}
+
+/* The number of places whose left edge is before `left`. */
+static guint count_before(const GArray *places, gdouble left)
+{
+  guint low = 0, high = places->len;
+
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+
+    if ((gdouble)g_array_index(places, GstCudaFiltersPlace, middle).box.x < left)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The nearest place that is not taken, of equals the first detection's; NULL if none is within the
+ * tolerance. */
+static GstCudaFiltersPlace *find_nearest(const GArray *places, const GstCudaFiltersBox *box,
+                                         gdouble tolerance)
+{
+  const gdouble reach = tolerance * (gdouble)box->width;
+  GstCudaFiltersPlace *found = NULL;
+
+  for (guint i = count_before(places, (gdouble)box->x - reach); i < places->len; i++) {
+    GstCudaFiltersPlace *place = &g_array_index(places, GstCudaFiltersPlace, i);
+    const gdouble apart = distance(&place->box, box);
+
+    if ((gdouble)place->box.x > (gdouble)box->x + reach)
+      break;
+    if (place->taken || apart > tolerance ||
+        (apart == tolerance && (!found || place->index > found->index)))
+      continue;
+    tolerance = apart;
+    found = place;
+  }
+  return found;
+}
+
+void gst_cuda_filters_steady(const GstCudaFiltersSteady *how, GArray *detections,
+                             const GArray *before, GArray *places)
+{
+  find_places(places, before);
   for (guint i = 0; i < detections->len; i++) {
     GstCudaFiltersDetection *detection = &g_array_index(detections, GstCudaFiltersDetection, i);
-    gdouble nearest = how->tolerance;
-    guint found = places;
+    GstCudaFiltersPlace *place =
+        detection->part ? NULL : find_nearest(places, &detection->box, how->tolerance);
 
-    for (guint k = 0; !detection->part && k < places; k++) {
-      const GstCudaFiltersDetection *other = &g_array_index(before, GstCudaFiltersDetection, k);
-      const gdouble apart = distance(&other->box, &detection->box);
-
-      if (taken[k] || other->part || apart >= nearest)
-        continue;
-      nearest = apart;
-      found = k;
-    }
-    if (found == places)
+    if (!place)
       continue;
-    taken[found] = TRUE;
-    const GstCudaFiltersBox place = g_array_index(before, GstCudaFiltersDetection, found).box;
-    if (covers(how, &place, &detection->box))
-      detection->box = detection->whole = place;
+    place->taken = TRUE;
+    if (covers(how, &place->box, &detection->box))
+      detection->box = detection->whole = place->box;
   }
 }

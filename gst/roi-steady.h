@@ -14,8 +14,15 @@ typedef struct {
   gboolean ellipse;  /* regions are ellipses in their rectangles */
 } GstCudaFiltersSteady;
 
+/* Where a detection of the last frame was; `taken` by one of this frame. */
+typedef struct {
+  GstCudaFiltersBox box;
+  guint index; /* of the detection */
+  gboolean taken;
+} GstCudaFiltersPlace;
+
 /* Moves each of `detections` to the place of the nearest one in `before`, the steadied detections
  * of the last frame, if that is within the tolerance and its region still covers the detection.
- * Parts of segmented objects do not move. */
+ * Parts of segmented objects do not move. `places` is scratch memory, of GstCudaFiltersPlace. */
 void gst_cuda_filters_steady(const GstCudaFiltersSteady *how, GArray *detections,
-                             const GArray *before);
+                             const GArray *before, GArray *places);

@@ -10,9 +10,6 @@
 
 #define FRAMES_BEFORE_WARNING 100
 
-/* Limit on the types named in warnings: some detectors invent a type for each object. */
-#define MAX_REPORTED_TYPES 16
-
 /* Edges of regions are clamped to this, far beyond any frame, so that each side fits into an int.
  */
 #define FARTHEST_EDGE (G_MAXINT / 2)
@@ -23,6 +20,7 @@ struct _GstCudaFiltersRegions {
 
   GArray *last_detections; /* GstCudaFiltersDetection: steadied, of the last frame that had any */
   GstClockTime last_detections_pts;
+  GArray *places;               /* GstCudaFiltersPlace, scratch */
   gint last_width, last_height; /* frame size that they count in */
   gboolean may_keep_places;     /* detections of the next frame may (roi-steady) */
   GArray *detections;           /* GstCudaFiltersDetection: of this frame */
@@ -81,6 +79,7 @@ GstCudaFiltersRegions *gst_cuda_filters_regions_new(void)
   gst_cuda_filters_roi_settings_init(&self->wanted);
   gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
   self->last_detections = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  self->places = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersPlace));
   self->detections = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
   self->frame = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   self->whole = g_array_new(FALSE, FALSE, sizeof(CfRegion));
@@ -97,6 +96,7 @@ void gst_cuda_filters_regions_free(GstCudaFiltersRegions *self)
   gst_cuda_filters_roi_settings_clear(&self->wanted);
   gst_cuda_filters_roi_settings_clear(&self->running);
   g_array_unref(self->last_detections);
+  g_array_unref(self->places);
   g_array_unref(self->detections);
   g_array_unref(self->frame);
   g_array_unref(self->whole);
@@ -279,7 +279,7 @@ static void keep_places(GstCudaFiltersRegions *self)
                                     .ellipse = params->shape == CF_REGION_ELLIPSE};
 
   if (self->may_keep_places && params->mode == GST_CUDA_FILTERS_ROI_INSIDE)
-    gst_cuda_filters_steady(&how, self->detections, self->last_detections);
+    gst_cuda_filters_steady(&how, self->detections, self->last_detections, self->places);
 }
 
 /* Finds the detected regions of this frame, or those held from an earlier one, and the fixed ones.
@@ -340,8 +340,7 @@ static void warn_of_idle_property(GstCudaFiltersRegions *self, GstBaseTransform 
 
 static void warn_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform *element)
 {
-  for (; self->rejected_reported < MIN(self->rejected->len, MAX_REPORTED_TYPES);
-       self->rejected_reported++) {
+  for (; self->rejected_reported < self->rejected->len; self->rejected_reported++) {
     const GQuark type = g_array_index(self->rejected, GQuark, self->rejected_reported);
 
     GST_ELEMENT_WARNING(
@@ -350,7 +349,7 @@ static void warn_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform
          type ? g_quark_to_string(type) : "",
          self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? "left out" : "covered",
          self->running.types_text),
-        ("each type is named once, and no more than %d", MAX_REPORTED_TYPES));
+        ("each type is named once, and no more than %d", GST_CUDA_FILTERS_MAX_REJECTED));
   }
 }
 

@@ -56,16 +56,17 @@ int cf_region_side(const CfRegions *regions, const CfRegion *region);
 /* Whether the region is a rectangle that contains the whole picture. */
 bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
 
-/* x0 <= x < x1 along a row, in luma pixels. */
+/* Scratch memory of cf_coverage_share() for a region. */
 typedef struct {
-  double x0, x1;
-} CfSpan;
+  double x0, y0, x1, y1; /* with half its feather, luma pixels */
+  double left, right;    /* of a row */
+} CfOutline;
 
 /* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by their
- * coverage. Exact for up to 256 rectangles without feather; else to about 0.01, or 0.03 where
- * feathers overlap. Costs some hundred rows of regions, however large they are. `scratch` has room
- * for one span per region. */
-double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfSpan *scratch);
+ * coverage. Exact for rectangles without feather; else to about 0.01, or 0.03 where feathers
+ * overlap. Costs as many rows of regions as there are heights at which one begins or ends, however
+ * large they are. `scratch` has room for all regions. */
+double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfOutline *scratch);
 
 /* Reads "x,y,w,h;x,y,w,h" (an empty text has no region) into at most `capacity` regions. Returns
  * their number, or -1 with CF_ERROR_INVALID and the reason. */

@@ -6,112 +6,128 @@
 #include "plan/coverage.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Rows per band for ellipses: this many divided by the number of regions, but at most
  * MOST_ELLIPSE_ROWS. */
 #define ELLIPSE_ROWS      256
 #define MOST_ELLIPSE_ROWS 64
 
-/* With more regions than this the picture is cut into as many bands, wherever regions begin. */
-#define MOST_REGIONS 256
+/* Outlines in the order in which they begin. The first `active` are those that cross the band, from
+ * left to right along its last row; those from `next` on begin below it. */
+typedef struct {
+  CfOutline *outline;
+  int count, active, next;
+  bool ellipse;
+  double width, height; /* of the picture */
+} Sweep;
+
+static int compare_tops(const void *a, const void *b)
+{
+  const double top = ((const CfOutline *)a)->y0, other = ((const CfOutline *)b)->y0;
+
+  return (top > other) - (top < other);
+}
 
 /* The region grown by half its feather: the linear ramp has the area of half its width. */
-typedef struct {
-  double x0, y0, x1, y1;
-} Outline;
-
-static Outline outline_of(const CfRegions *regions, const CfRegion *region)
+static Sweep start(const CfVideo *video, const CfRegions *regions, CfOutline *scratch)
 {
   const double feather = cf_coverage_feather(regions);
   const double grown = regions->outside ? -0.5 * feather : 0.5 * feather;
-
-  return (Outline){region->x - grown, region->y - grown, (double)region->x + region->width + grown,
-                   (double)region->y + region->height + grown};
-}
-
-static bool counts(const CfVideo *video, const CfRegions *regions, const CfRegion *region)
-{
-  return !cf_rect_is_empty(cf_region_bounds(video, regions, region));
-}
-
-/* The span that an outline covers of the row at height `y`; false if it covers none. */
-static bool span_at(const Outline *outline, bool ellipse, double y, double width, CfSpan *span)
-{
-  double x0 = outline->x0, x1 = outline->x1;
-
-  if (y <= outline->y0 || y >= outline->y1)
-    return false;
-  if (ellipse) {
-    const double across = 0.5 * (x1 - x0), down = 0.5 * (outline->y1 - outline->y0);
-    const double height = (y - 0.5 * (outline->y0 + outline->y1)) / down;
-    const double half = across * sqrt(fmax(1.0 - height * height, 0.0));
-
-    x0 = 0.5 * (outline->x0 + outline->x1) - half;
-    x1 = x0 + 2.0 * half;
-  }
-  span->x0 = fmax(x0, 0.0);
-  span->x1 = fmin(x1, width);
-  return span->x0 < span->x1;
-}
-
-/* The length of the union of all spans of the row at height `y`; `spans` has room for one per
- * region. */
-static double length_at(const CfVideo *video, const CfRegions *regions, double y, CfSpan *spans)
-{
-  double length = 0.0, end = 0.0;
-  int count = 0;
+  Sweep sweep = {.outline = scratch,
+                 .ellipse = regions->shape == CF_REGION_ELLIPSE,
+                 .width = video->width,
+                 .height = video->height};
 
   for (int i = 0; i < regions->count; i++) {
-    const Outline outline = outline_of(regions, &regions->region[i]);
-    CfSpan span;
-    int at = count;
+    const CfRegion *region = &regions->region[i];
+    const CfOutline outline = {.x0 = region->x - grown,
+                               .y0 = region->y - grown,
+                               .x1 = (double)region->x + region->width + grown,
+                               .y1 = (double)region->y + region->height + grown};
 
-    if (!span_at(&outline, regions->shape == CF_REGION_ELLIPSE, y, video->width, &span) ||
-        !counts(video, regions, &regions->region[i]))
-      continue;
-    for (; at > 0 && spans[at - 1].x0 > span.x0; at--)
-      spans[at] = spans[at - 1];
-    spans[at] = span;
-    count++;
+    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)) && outline.y0 < outline.y1)
+      scratch[sweep.count++] = outline;
   }
-  for (int i = 0; i < count; i++) {
-    length += fmax(spans[i].x1 - fmax(spans[i].x0, end), 0.0);
-    end = fmax(end, spans[i].x1);
+  qsort(scratch, (size_t)sweep.count, sizeof *scratch, compare_tops);
+  return sweep;
+}
+
+/* Finds the outlines that cross the band from `y` on. Returns where it ends: the next height at
+ * which a region begins or ends. */
+static double enter_band(Sweep *sweep, double y)
+{
+  double end = sweep->height;
+  int kept = 0;
+
+  for (int i = 0; i < sweep->active; i++) {
+    if (sweep->outline[i].y1 > y)
+      sweep->outline[kept++] = sweep->outline[i];
+  }
+  for (; sweep->next < sweep->count && sweep->outline[sweep->next].y0 <= y; sweep->next++) {
+    if (sweep->outline[sweep->next].y1 > y)
+      sweep->outline[kept++] = sweep->outline[sweep->next];
+  }
+  sweep->active = kept;
+  for (int i = 0; i < kept; i++)
+    end = fmin(end, sweep->outline[i].y1);
+  return sweep->next < sweep->count ? fmin(end, sweep->outline[sweep->next].y0) : end;
+}
+
+/* Sets what the outline covers of the row at height `y`, which it crosses. */
+static void cross(const Sweep *sweep, CfOutline *outline, double y)
+{
+  const double centre = 0.5 * (outline->x0 + outline->x1),
+               across = 0.5 * (outline->x1 - outline->x0);
+  double half = across;
+
+  if (sweep->ellipse) {
+    const double down = 0.5 * (outline->y1 - outline->y0);
+    const double height = (y - 0.5 * (outline->y0 + outline->y1)) / down;
+
+    half *= sqrt(fmax(1.0 - height * height, 0.0));
+  }
+  outline->left = fmax(sweep->ellipse ? centre - half : outline->x0, 0.0);
+  outline->right = fmin(sweep->ellipse ? centre + half : outline->x1, sweep->width);
+}
+
+/* The length that all outlines cover of the row at height `y`. From row to row their order hardly
+ * changes. */
+static double length_at(Sweep *sweep, double y)
+{
+  double length = 0.0, end = 0.0;
+
+  for (int i = 0; i < sweep->active; i++) {
+    CfOutline outline = sweep->outline[i];
+    int at = i;
+
+    cross(sweep, &outline, y);
+    for (; at > 0 && sweep->outline[at - 1].left > outline.left; at--)
+      sweep->outline[at] = sweep->outline[at - 1];
+    sweep->outline[at] = outline;
+  }
+  for (int i = 0; i < sweep->active; i++) {
+    const CfOutline *outline = &sweep->outline[i];
+
+    length += fmax(outline->right - fmax(outline->left, end), 0.0);
+    end = fmax(end, outline->right);
   }
   return length;
 }
 
-/* The next height after `y` at which a region begins or ends. */
-static double next_edge(const CfVideo *video, const CfRegions *regions, double y)
-{
-  double next = video->height;
-
-  if (regions->count > MOST_REGIONS)
-    return fmin(next, y + (double)video->height / MOST_REGIONS);
-  for (int i = 0; i < regions->count; i++) {
-    const Outline outline = outline_of(regions, &regions->region[i]);
-
-    if (outline.y0 > y && outline.y0 < next)
-      next = outline.y0;
-    if (outline.y1 > y && outline.y1 < next)
-      next = outline.y1;
-  }
-  return next;
-}
-
-double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfSpan *scratch)
+double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfOutline *scratch)
 {
   const double wanted = regions->count ? ELLIPSE_ROWS / regions->count : 1;
   const int rows =
       regions->shape == CF_REGION_ELLIPSE ? (int)fmin(fmax(wanted, 1.0), MOST_ELLIPSE_ROWS) : 1;
   const double pixels = (double)video->width * video->height;
+  Sweep sweep = start(video, regions, scratch);
   double area = 0.0;
 
   for (double y = 0.0, next; y < video->height; y = next) {
-    next = next_edge(video, regions, y);
+    next = enter_band(&sweep, y);
     for (int row = 0; row < rows; row++)
-      area += length_at(video, regions, y + (next - y) * (row + 0.5) / rows, scratch) * (next - y) /
-              rows;
+      area += length_at(&sweep, y + (next - y) * (row + 0.5) / rows) * (next - y) / rows;
   }
   return regions->outside ? 1.0 - area / pixels : area / pixels;
 }

@@ -23,6 +23,7 @@ struct Plane {
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
   int shift_x, shift_y;
+  uint32_t fill; /* a pixel of the colour of mode=fill */
 
   /* For frame_kernel.cuh. */
   int block_width, block_height; /* luma pixels */
@@ -36,10 +37,12 @@ struct Plane {
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
-  int shift;      /* a code is a 16-bit sample >> shift */
-  uint32_t mask;  /* largest code, in both halves of a word */
-  int alpha;      /* alpha's channel: 0 or 3, -1 without alpha */
-  uint32_t empty; /* colour of blocks whose alpha is 0 everywhere */
+  bool fills;        /* mode=fill: blocks get Plane.fill */
+  int shift;         /* a code is a 16-bit sample >> shift */
+  uint32_t mask;     /* largest code, in both halves of a word */
+  int alpha;         /* alpha's channel: 0 or 3, -1 without alpha */
+  uint32_t empty;    /* colour of blocks whose alpha is 0 everywhere */
+  uint32_t inverted; /* bits that Largest inverts */
   uint32_t lumas; /* of packed 4:2:2: a bit for each of the two luma channels, which get one mean */
 };
 

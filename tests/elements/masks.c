@@ -336,6 +336,29 @@ GST_START_TEST(neighbours_do_not_swap)
 }
 GST_END_TEST;
 
+/* However many there are. */
+GST_START_TEST(crowds_keep_their_places)
+{
+  CfRegion places[300];
+  const CfRegions regions = {.region = places, .count = 300};
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-expand=0.25 roi-steady=0.3", &bus);
+
+  for (gint i = 0; i < 300; i++)
+    places[i] = (CfRegion){i % 20 * 3, i / 20 * 3, 6, 6};
+  for (guint moved = 0; moved < 2; moved++) {
+    CfTestPicture *source;
+    GstBuffer *frame = new_frame(&source, moved, NULL);
+
+    for (gint i = 0; i < 300; i++)
+      gst_buffer_add_video_region_of_interest_meta(frame, "face", (guint)places[i].x + 1 + moved,
+                                                   (guint)places[i].y + 1, 4, 4);
+    push_frame(harness, frame, source, &regions);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, automatic_sizes_hide, 0, G_N_ELEMENTS(automatic));
@@ -349,6 +372,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, places_end_with_the_stream);
   tcase_add_test(tests, steady_ellipses_cover_theirs);
   tcase_add_test(tests, neighbours_do_not_swap);
+  tcase_add_test(tests, crowds_keep_their_places);
 }
 
 int main(int argc, char **argv)
