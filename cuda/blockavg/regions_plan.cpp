@@ -33,7 +33,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
   }
   rule.single = cf_mosaic_is_single(params, regions);
   if (rule.single || params->blocks_across <= 0) {
-    const CfGrid grid = cf_mosaic_frame_grid(params, video, regions->field);
+    const CfGrid grid = cf_mosaic_frame_grid(params, video);
     rule.width = grid.width;
     rule.height = grid.height;
   }
