@@ -73,11 +73,14 @@ static void update_masks_regions(GstCudaFiltersBase *self)
 static void activate_wanted_params(GstCudaFiltersBase *self)
 {
   void *before = self->running_params;
+  guint64 *serials_before = self->running_serials;
 
   self->running_params = self->wanted_params;
   self->wanted_params = before;
+  self->running_serials = self->wanted_serials;
+  self->wanted_serials = serials_before;
   self->identity = effect_of(self)->is_identity(
-      resolve_params(self, self->running_params, self->wanted_serials, self->masks_regions));
+      resolve_params(self, self->running_params, self->running_serials, self->masks_regions));
 }
 
 /* The engine has taken running_params. Warns of new settings that have no effect with them. */
@@ -287,7 +290,7 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
     return FALSE;
   self->worker = gst_cuda_filters_worker_new(
       effect_of(self), engine, input, output,
-      resolve_params(self, self->running_params, self->wanted_serials, self->masks_regions),
+      resolve_params(self, self->running_params, self->running_serials, self->masks_regions),
       &options, status);
   leave_engine(self, engine);
   if (!self->worker)

@@ -54,7 +54,7 @@ struct _GstCudaFiltersBase {
   void *params; /* the effect's parameters, params_size bytes */
   gboolean params_changed;
   guint presets_loading; /* presets being loaded; frames use their values only when all are set */
-  guint64 *set_serials;  /* for each parameter the number of the call that set it last, 0 if none
+  guint64 *set_serials;  /* for each parameter the number of the call that set its value, 0 if none
                             did; the last entry is for members of `params` outside the effect's
                             table */
   guint64 last_serial;   /* number of such calls so far */
@@ -87,6 +87,7 @@ struct _GstCudaFiltersBase {
   gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* by allocation query */
   GstCudaFiltersWorker *worker;
   void *running_params;     /* parameters of the worker */
+  guint64 *running_serials; /* their set_serials */
   guint64 running_serial;   /* settings up to this serial are in them, or were refused */
   gboolean params_accepted; /* frames of this stream can be filtered with running_params */
   void *wanted_params;      /* a copy of `params`, for the next frame */

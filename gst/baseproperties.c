@@ -183,6 +183,7 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->resolved_params = g_malloc0(effect->params_size);
   self->set_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->wanted_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->running_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
   cf_params_init(effect->params, self->params);
   if (has_regions(effect))
@@ -197,6 +198,7 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
   g_free(self->resolved_params);
   g_free(self->set_serials);
   g_free(self->wanted_serials);
+  g_free(self->running_serials);
   g_free(self->refusals);
   gst_cuda_filters_regions_free(self->roi);
 }

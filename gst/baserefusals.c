@@ -60,16 +60,22 @@ static gboolean try_suspects(const GstCudaFiltersBase *self, const CfEffect *eff
   return good;
 }
 
-/* Sets refused properties back, except those that the user has set again meanwhile: they are
- * checked with the next frame. */
+/* Sets refused properties back, also in that the refused value was no choice of the user's, except
+ * those that the user has set again meanwhile: they are checked with the next frame. */
 static void restore_values(GstCudaFiltersBase *self, const CfEffect *effect, const GArray *suspects)
 {
   GST_OBJECT_LOCK(self);
   for (guint i = 0; i < suspects->len; i++) {
     const Suspect *suspect = &g_array_index(suspects, Suspect, i);
+    const guint index = suspect->index;
 
-    if (suspect->refused && self->set_serials[suspect->index] == suspect->serial)
-      cf_params_copy(&effect->params[suspect->index], self->params, self->running_params);
+    if (!suspect->refused)
+      continue;
+    self->wanted_serials[index] = self->running_serials[index];
+    if (self->set_serials[index] != suspect->serial)
+      continue;
+    cf_params_copy(&effect->params[index], self->params, self->running_params);
+    self->set_serials[index] = self->running_serials[index];
   }
   GST_OBJECT_UNLOCK(self);
 }
@@ -155,7 +161,7 @@ static gboolean was_set(const GstCudaFiltersBase *self, const CfEffect *effect, 
   const CfParam *param = cf_params_find(effect->params, name);
   const guint rest = cf_params_count(effect->params);
 
-  return self->wanted_serials[param ? param - effect->params : rest] > last_serial &&
+  return self->running_serials[param ? param - effect->params : rest] > last_serial &&
          !(param && cf_params_is_default(param, self->running_params));
 }
 

@@ -82,16 +82,15 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
 }
 #endif
 
-/* From the corner of the buffer to that of the picture that a crop meta shows of it. */
-static void move_boxes(GArray *detections, guint first, const GstVideoCropMeta *crop)
+void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y)
 {
   for (guint i = first; i < detections->len; i++) {
     GstCudaFiltersDetection *detection = &g_array_index(detections, GstCudaFiltersDetection, i);
 
-    detection->box.x -= crop->x;
-    detection->box.y -= crop->y;
-    detection->whole.x -= crop->x;
-    detection->whole.y -= crop->y;
+    detection->box.x += x;
+    detection->box.y += y;
+    detection->whole.x += x;
+    detection->whole.y += y;
   }
 }
 
@@ -121,5 +120,5 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
   }
 #endif
   if (crop)
-    move_boxes(search->found, first, crop);
+    gst_cuda_filters_detections_move(search->found, first, -(gint64)crop->x, -(gint64)crop->y);
 }

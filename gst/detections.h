@@ -42,6 +42,9 @@ GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
  * with a crop meta the boxes found count from the corner of the cropped picture. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
+/* Moves the detections from number `first` on. */
+void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y);
+
 /* Whether `meta` is the one that all detections of GstAnalytics are in. */
 gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta);
 

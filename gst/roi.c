@@ -22,8 +22,10 @@ struct _GstCudaFiltersRegions {
   GstClockTime last_detections_pts;
   GArray *places;               /* GstCudaFiltersPlace, scratch */
   gint last_width, last_height; /* frame size that they count in */
-  gboolean may_keep_places;     /* detections of the next frame may (roi-steady) */
-  GArray *detections;           /* GstCudaFiltersDetection: of this frame */
+  gint64 last_x, last_y;    /* where in its buffer the last frame began (crop meta); they count from
+                               there */
+  gboolean may_keep_places; /* detections of the next frame may (roi-steady) */
+  GArray *detections;       /* GstCudaFiltersDetection: of this frame */
   GArray *frame, *whole; /* CfRegion: expanded regions of this frame, and the bounds of the object
                             that each is a part of */
   GstCudaFiltersCoverageMessage *message;
@@ -164,6 +166,17 @@ static void scale_box(GstCudaFiltersBox *box, const GstCudaFiltersRegions *self,
   box->y = y;
 }
 
+/* A crop that moves over the buffers shows the same objects elsewhere. */
+static void move_last_detections(GstCudaFiltersRegions *self, GstBuffer *buffer)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+  const gint64 x = crop ? crop->x : 0, y = crop ? crop->y : 0;
+
+  gst_cuda_filters_detections_move(self->last_detections, 0, self->last_x - x, self->last_y - y);
+  self->last_x = x;
+  self->last_y = y;
+}
+
 /* A live stream may change its size and still show the same objects. */
 static void scale_last_detections(GstCudaFiltersRegions *self, const GstVideoInfo *info)
 {
@@ -300,6 +313,7 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
   g_array_set_size(self->frame, 0);
   g_array_set_size(self->whole, 0);
   gst_cuda_filters_detections_find(&search, buffer);
+  move_last_detections(self, buffer);
   self->any_detected |= self->detections->len > 0;
   keep_places(self);
   objects = add_detections(self, info, self->detections, parts);

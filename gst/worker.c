@@ -61,8 +61,10 @@ static CfVideo video_of_part(const CfVideo *video, gint part)
 {
   CfVideo result = *video;
 
-  if (part != FRAME)
+  if (part != FRAME) {
     result.height = field_lines(video->height, part);
+    result.field = true;
+  }
   return result;
 }
 

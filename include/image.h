@@ -125,6 +125,8 @@ typedef struct {
                        > 0 */
   CfTransfer transfer;
   CfPrimaries primaries;
+  bool field; /* one field of interlaced video: each row stands for two of the frame where distances
+                 or sides along rows and columns are compared */
 } CfVideo;
 
 /* One picture in memory, planes in the order of its format; entries beyond the format's planes are

@@ -32,8 +32,7 @@ typedef struct {
                      region; ellipses take at least 1 */
   bool outside;   /* regions exclude: what lies in no region is covered */
 
-  /* The picture is one field of interlaced video; rows, here and in `region`, are rows of the
-   * field. Heights are doubled before they are compared with widths, or blocks and sigmas computed
-   * from them. */
+  /* As CfVideo.field of the picture, whose rows are counted here and in `region`. Heights are
+   * doubled before they are compared with widths, or blocks and sigmas computed from them. */
   bool field;
 } CfRegions;

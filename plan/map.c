@@ -112,7 +112,7 @@ CfMapShape cf_map_shape(const CfVideo *video, const CfGaussblurParams *params, i
 {
   const CfPlaneFormat *plane = &cf_format_info(video->format)->plane[p];
   const int step_x = 1 << plane->subsampling_x, step_y = 1 << plane->subsampling_y;
-  const double width = video->width, height = video->height;
+  const double width = video->width, height = video->height, row = video->field ? 2.0 : 1.0;
   const double angle = params->map_angle * (acos(-1.0) / 180.0);
   const double span = params->map_outer - params->map_inner;
   CfMapShape shape = {
@@ -120,8 +120,8 @@ CfMapShape cf_map_shape(const CfVideo *video, const CfGaussblurParams *params, i
       .invert = params->map_invert ? 1.0f : 0.0f,
       .step_x = (float)(step_x / width),
       .start_x = (float)((0.5 * step_x) / width - params->map_x),
-      .step_y = (float)(step_y / width),
-      .start_y = (float)((0.5 * step_y - params->map_y * height) / width),
+      .step_y = (float)(row * step_y / width),
+      .start_y = (float)(row * (0.5 * step_y - params->map_y * height) / width),
       .normal_x = (float)-sin(angle),
       .normal_y = (float)cos(angle),
       .inner = (float)params->map_inner,

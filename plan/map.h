@@ -6,7 +6,8 @@
  * Positions are luma pixels; pixel (x, y) covers x..x+1, y..y+1, its centre is (x + 1/2, y + 1/2).
  * A sample of a subsampled plane covers 1x2, 2x1 or 2x2 pixels. Modes that depend on a position
  * take the middle of these pixels; modes that depend on the picture take the mean code of those
- * inside the picture. With W, H the picture's width and height:
+ * inside the picture. Pixels of a field are twice as high as wide: y, below, then counts double.
+ * With W, H the picture's width and height:
  *
  *   file    the image stretched over W x H, bilinear between the centres of its pixels, the
  *           outermost ones continued

@@ -18,10 +18,10 @@ static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
   return grid;
 }
 
-CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field)
+CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video)
 {
   const CfRegion frame = {0, 0, video->width, video->height};
-  const CfRegions regions = {.region = &frame, .count = 1, .field = field};
+  const CfRegions regions = {.region = &frame, .count = 1, .field = video->field};
 
   return grid(params, 0, 0, cf_region_side(&regions, &frame));
 }

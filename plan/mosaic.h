@@ -20,8 +20,8 @@ typedef struct {
 /* Whether one grid, that of the picture, serves all regions. `regions` may be NULL. */
 bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *regions);
 
-/* The grid of the picture. `field` as in CfRegions. */
-CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field);
+/* The grid of the picture. */
+CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video);
 
 /* The grid of a region. */
 CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape);

@@ -257,13 +257,12 @@ static const uint8_t *draw_row(void *context, int p, int y, int x0, int count,
 static CfGrid grid_of(const Work *work, int region)
 {
   const State *state = work->state;
-  const CfRegions *regions = work->job->regions;
 
   if (state->params.mode == CF_BLOCKAVG_FILL)
     return (CfGrid){0, 0, state->video.width, FILL_ROWS};
   if (region >= 0)
     return cf_mosaic_region_grid(&state->params, &state->coverage.region[region].shape);
-  return cf_mosaic_frame_grid(&state->params, &state->video, regions && regions->field);
+  return cf_mosaic_frame_grid(&state->params, &state->video);
 }
 
 static void plan_patch(const Work *work, Patch *patch, int p, int region)

@@ -112,7 +112,7 @@ static const Cell *find_block(const Plane *plane, int x, int y, int owner)
   const CfRegions *regions = plane->regions;
   const bool single = !regions || cf_mosaic_is_single(&state->params, regions);
   const CfGrid grid =
-      single ? cf_mosaic_frame_grid(&state->params, &state->video, regions && regions->field)
+      single ? cf_mosaic_frame_grid(&state->params, &state->video)
              : cf_mosaic_region_grid(&state->params, &state->coverage.region[owner].shape);
   Cell cell = {.owner = single ? 0 : owner,
                .column = cf_grid_block(grid.x, grid.width, plane->info->subsampling_x, x),

@@ -165,7 +165,7 @@ bool update_state(void *opaque, const void *params, CfStatus *)
   const CfFormatInfo *format = cf_format_info(state->video.format);
 
   state->params = *(const CfBlockavgParams *)params;
-  const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video, false);
+  const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video);
   const bool fills = blockavg->mode == CF_BLOCKAVG_FILL;
   state->copies = format->alpha && grid.width == 1 && grid.height == 1 && !fills;
   state->kernel = nullptr;
@@ -282,7 +282,7 @@ bool run_packed(void *opaque, const CfVideo *video, const CfJob *work, bool *don
   packed.video = *video;
   *done = false;
   if (work->regions || params.mode != CF_BLOCKAVG_AVERAGE || video->width % 2 != 0 ||
-      cf_mosaic_frame_grid(&params, video, false).width % 2 != 0 ||
+      cf_mosaic_frame_grid(&params, video).width % 2 != 0 ||
       !are_vectors(cf_format_info(video->format), work))
     return true;
   update_state(&packed, &params, status);

@@ -344,7 +344,7 @@ bool add_regions(GeneralMosaic *self, Frame *frame, const CfBlockavgParams *para
 {
   const CfVideo *video = &self->video;
   const bool single = cf_mosaic_is_single(params, regions);
-  const CfGrid frame_grid = cf_mosaic_frame_grid(params, video, regions->field);
+  const CfGrid frame_grid = cf_mosaic_frame_grid(params, video);
 
   if (regions->outside)
     return add_work(self, frame,

@@ -37,7 +37,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
     rule.width = kFillWidth;
     rule.height = kFillHeight;
   } else if (rule.single || params->blocks_across <= 0) {
-    const CfGrid grid = cf_mosaic_frame_grid(params, video, regions->field);
+    const CfGrid grid = cf_mosaic_frame_grid(params, video);
     rule.width = grid.width;
     rule.height = grid.height;
   }

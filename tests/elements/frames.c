@@ -417,6 +417,30 @@ GST_START_TEST(interlaced_frames_are_filtered_by_field)
 }
 GST_END_TEST;
 
+/* The frame is cut alike whether it is filtered as a whole or as a region. */
+GST_START_TEST(fields_have_as_many_blocks_across)
+{
+  static const char *const settings[] = {"blocks-across=3",
+                                         "blocks-across=3 roi-mode=inside regions=0,0,40,24",
+                                         "blocks-across=3 roi-mode=outside regions=90,0,1,1"};
+  const ElementCase *element = &element_cases[2];
+  const CfVideo video = cf_video(CF_FORMAT_I420, 40, 24);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_NOISE, 9), *first = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+    Stream stream = stream_new(element, settings[i], &video, ", interlace-mode=interleaved");
+    GstBuffer *buffer = filter_buffer(stream.harness, plain_buffer(source, 0));
+
+    if (!first)
+      first = picture_from_buffer(&video, buffer);
+    assert_shows(buffer, first, settings[i]);
+    stream_free(&stream);
+  }
+  cf_picture_free(source);
+  cf_picture_free(first);
+}
+GST_END_TEST;
+
 /* Mixed streams say of each frame what it is. */
 GST_START_TEST(mixed_frames_say_what_they_are)
 {
@@ -486,6 +510,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, block_average_reuses_a_writable_buffer);
   tcase_add_test(tests, blur_of_regions_reuses_a_writable_buffer);
   tcase_add_loop_test(tests, interlaced_frames_are_filtered_by_field, 0, N_ELEMENTS);
+  tcase_add_test(tests, fields_have_as_many_blocks_across);
   tcase_add_loop_test(tests, mixed_frames_say_what_they_are, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, hosts_keep_their_arithmetic, 0, N_ELEMENTS);
 }

@@ -363,6 +363,35 @@ GST_START_TEST(regions_of_cropped_frames)
 }
 GST_END_TEST;
 
+/* A crop that pans: a region that is held stays over what was detected in the whole frame. */
+GST_START_TEST(held_regions_of_moving_crops)
+{
+  static const guint corners[][2] = {{6, 4}, {2, 8}, {10, 0}};
+  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+  GstBus *bus;
+  GstHarness *harness =
+      harness_new("cudablockavg", "roi-mode=inside roi-hold=1 block-width=5 block-height=4", &video,
+                  NULL, &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(corners); i++) {
+    const guint x = corners[i][0], y = corners[i][1];
+    const CfRegion region = {14 - (int)x, 12 - (int)y, 12, 9};
+    const CfRegions regions = {.region = &region, .count = 1};
+    CfTestPicture *shown = part_of(&video, &frame, (int)x, (int)y);
+    CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
+                                                   "block-width=5 block-height=4", shown, &regions);
+    GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, x, y, 33, 21);
+
+    if (i == 0)
+      gst_buffer_add_video_region_of_interest_meta(buffer, "face", 14, 12, 12, 9);
+    assert_shows(filter_buffer(harness, buffer), want, i ? "held" : "detected");
+    cf_picture_free(shown);
+    cf_picture_free(want);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(crop_metas_that_cannot_be_heeded)
 {
   static const struct {
@@ -398,6 +427,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, memory_of_any_kind, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, crop_metas_are_heeded, 0, N_ELEMENTS);
   tcase_add_test(tests, regions_of_cropped_frames);
+  tcase_add_test(tests, held_regions_of_moving_crops);
 #ifdef HAVE_GST_ANALYTICS
   tcase_add_test(tests, detections_of_cropped_frames);
 #endif

@@ -91,6 +91,29 @@ GST_START_TEST(automatic_sizes_follow_settings)
 }
 GST_END_TEST;
 
+/* A value that is refused was no choice: what was automatic stays it, and what was chosen, too. */
+GST_START_TEST(refused_values_choose_nothing)
+{
+  const CfRegions regions = *ONE(10, 8, 20, 16);
+  GstBus *bus;
+  GstHarness *harness;
+
+  video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
+  harness = harness_new("cudagaussblur", "roi-mode=inside map-mode=luma", &video, NULL, &bus);
+  assert_masked(harness, &cf_gaussblur, 0, "map-mode=luma", &regions);
+  set_text(harness->element, "sigma=-3");
+  assert_masked(harness, &cf_gaussblur, 1, "map-mode=luma", &regions);
+  assert_posted(bus, GST_MESSAGE_WARNING, 2, "sigma");
+  set_text(harness->element, "map-mode=none");
+  assert_masked(harness, &cf_gaussblur, 2, "sigma-relative=0.2", &regions);
+  set_text(harness->element, "sigma=2");
+  assert_masked(harness, &cf_gaussblur, 3, "sigma=2", &regions);
+  set_text(harness->element, "sigma-relative=-0.5");
+  assert_masked(harness, &cf_gaussblur, 4, "sigma=2", &regions);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* As presets and projects do, which know no more of a setting than what it reads. */
 static void copy_settings(GstElement *from, GstElement *to)
 {
@@ -363,6 +386,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, automatic_sizes_hide, 0, G_N_ELEMENTS(automatic));
   tcase_add_test(tests, automatic_sizes_follow_settings);
+  tcase_add_test(tests, refused_values_choose_nothing);
   tcase_add_loop_test(tests, copied_settings_hide_as_much, 0, G_N_ELEMENTS(copied));
   tcase_add_test(tests, missing_regions_are_hidden_too);
   tcase_add_test(tests, fill_hides_all);

@@ -125,6 +125,7 @@ static CfTestPicture *field_of(const CfTestPicture *picture, int field)
   CfTestPicture *half;
 
   video.height = field_lines(video.height, field);
+  video.field = true;
   half = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
   for (int p = 0; p < cf_format_info(video.format)->planes; p++) {
     for (int y = 0; y < cf_plane_height(&video, p); y++)

@@ -107,7 +107,8 @@ typedef struct {
   bool refused;         /* a frame has kept old values */
   bool refused_start;   /* a value that no start takes */
   const char *animated; /* the property, or NULL */
-  guint64 set;          /* rows of the effect's table that were set, as CfEffect.settle has it */
+  guint64 set, old_set; /* rows of the effect's table that were set, as CfEffect.settle has it,
+                           now and with `old` */
 
   FuzzFormat *format;
   GstClockTime clock; /* of the next frame */

@@ -109,6 +109,17 @@ static void mark(FuzzCase *self, const CfParam *param)
   self->set |= G_GUINT64_CONSTANT(1) << (param - effect->params);
 }
 
+/* A refused value was not set. */
+static void unmark(FuzzCase *self, const CfParam *param)
+{
+  const CfEffect *effect = self->kind->effect;
+  const guint64 bit = G_GUINT64_CONSTANT(1) << (param - effect->params);
+
+  self->set = (self->set & ~bit) | (self->old_set & bit);
+  if (effect->automatic && strcmp(param->name, effect->automatic) == 0)
+    self->set |= self->old_set;
+}
+
 static bool is_same(const CfParam *param, const void *one, const void *other)
 {
   const size_t size = param->type == CF_PARAM_DOUBLE   ? sizeof(double)
@@ -121,8 +132,10 @@ static bool is_same(const CfParam *param, const void *one, const void *other)
 
 void fuzz_settings_begin(FuzzCase *self)
 {
-  if (!self->old && !fuzz_settings_refusal(self->kind, &self->format->video, self->wanted))
-    self->old = copy_params(self->kind, self->wanted);
+  if (self->old || fuzz_settings_refusal(self->kind, &self->format->video, self->wanted))
+    return;
+  self->old = copy_params(self->kind, self->wanted);
+  self->old_set = self->set;
 }
 
 void *fuzz_settings_in_force(FuzzCase *self)
@@ -145,8 +158,10 @@ void *fuzz_settings_in_force(FuzzCase *self)
                      param->name);
     if (!is_same(param, params, self->old))
       fuzz_case_fail(self, "%s is neither what it was set to nor what was in force", param->name);
+    unmark(self, param);
     self->refused = true;
   }
+  self->old_set = self->set;
   refusal = fuzz_settings_refusal(kind, &self->format->video, params);
   if (refusal)
     fuzz_case_fail(self, "a frame is filtered with settings that are to be refused: %s", refusal);

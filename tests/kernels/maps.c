@@ -313,7 +313,43 @@ static void references_count(CfTest *test)
   CF_EXPECT(test, cf_map_ref(NULL) == NULL, "nothing became something");
 }
 
+/* Circles are circles, and lines have their angle, in a frame that is filtered by field: the value
+ * of a row is between those of the two rows of the frame that it stands for. */
+static void fields_show_the_same(CfTest *test)
+{
+  for (int i = 0; i < 2 * CF_FORMAT_COUNT; i++) {
+    const CfVideo frame = cf_video((CfFormat)(i / 2), 40, 24);
+    const CfGaussblurParams params = {.sigma = 4.0,
+                                      .map_mode = i % 2 ? CF_MAP_LINEAR : CF_MAP_RADIAL,
+                                      .map_x = 0.3,
+                                      .map_y = 0.25,
+                                      .map_inner = 0.05,
+                                      .map_outer = 0.9,
+                                      .map_angle = 40.0};
+    CfVideo field = frame;
+
+    field.height /= 2;
+    field.field = true;
+    for (int p = 0; p < cf_format_info(frame.format)->planes; p++) {
+      const CfMapShape whole = cf_map_shape(&frame, &params, p);
+      const CfMapShape half = cf_map_shape(&field, &params, p);
+
+      for (int y = 0; y < cf_plane_height(&field, p); y++) {
+        for (int x = 0; x < cf_plane_width(&field, p); x++) {
+          const float upper = cf_map_analytic(&whole, x, 2 * y);
+          const float lower = cf_map_analytic(&whole, x, 2 * y + 1);
+          const float m = cf_map_analytic(&half, x, y);
+
+          CF_EXPECT(test, fabsf(m - (upper + lower) / 2.0f) < 0.02f, "%s x%d y%d: %g, not %g to %g",
+                    cf_format_info(frame.format)->name, x, y, m, upper, lower);
+        }
+      }
+    }
+  }
+}
+
 static const CfTestCase cases[] = {
+    {"fields-show-the-same", fields_show_the_same, CF_ONCE},
     {"pgm-files", pgm_files, CF_ONCE},
     {"ppm-files", ppm_files, CF_ONCE},
     {"odd-files", odd_files, CF_ONCE},
