@@ -25,8 +25,9 @@ static const CfRegions ellipses = {
     .region = some_regions, .count = N(some_regions), .shape = CF_REGION_ELLIPSE, .feather = 4.0};
 static const CfRegions rectangles = {
     .region = some_regions, .count = N(some_regions), .shape = CF_REGION_RECTANGLE};
-static const CfRegion many_regions[] = {[0 ... 299] = {10, 6, 50, 40}};
-static const CfRegions crowd = {
+static const CfRegion many_regions[] = {[0 ... 2099] = {10, 6, 50, 40}};
+static const CfRegions crowd = {.region = many_regions, .count = 300, .shape = CF_REGION_ELLIPSE};
+static const CfRegions larger_crowd = {
     .region = many_regions, .count = N(many_regions), .shape = CF_REGION_ELLIPSE};
 
 static const Work works[] = {
@@ -67,6 +68,7 @@ static const Work works[] = {
     {"blockavg-fill-regions", "blockavg", "mode=fill", &ellipses},
     {"blockavg-regions", "blockavg", "block-width=8 block-height=8", &ellipses},
     {"blockavg-crowd", "blockavg", "block-width=8 block-height=8", &crowd},
+    {"blockavg-larger-crowd", "blockavg", "block-width=8 block-height=8", &larger_crowd},
     {"blockavg-rectangles", "blockavg", "block-width=8 block-height=8", &rectangles},
     {"blockavg-rectangles-grids", "blockavg", "blocks-across=6 anchor=region", &rectangles},
     {"blockavg-regions-grids", "blockavg", "blocks-across=6 anchor=region", &ellipses},
