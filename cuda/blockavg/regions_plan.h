@@ -26,7 +26,7 @@ extern "C" {
 namespace cf::blockavg
 {
 
-constexpr int kMostRegions = 2048; /* of a launch */
+constexpr int kMostRegions = 1024; /* of a launch */
 
 /* A longer list is in device memory, a shorter one is a parameter of the kernel. */
 constexpr int kInlineRegions = 256;
