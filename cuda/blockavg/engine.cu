@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The engine of cudablockavg. Averages of whole frames are one launch for all planes
- * (frame_kernel.cuh), those of most lists of regions too (regions_fused.h). general.h does all
- * else: large blocks, minima and maxima, rows at any address, any list. Mode fill is done by
- * regions/blend.cuh.
+ * (frame_kernel.cuh), and so are their minima and maxima, and most lists of regions
+ * (regions_fused.h). general.h does all else: large blocks, rows at any address, any list. Mode
+ * fill is done by regions/blend.cuh.
  *
  * All sums are exact integers. Every implementation reads a block as a whole before it writes any
  * of it, so source and destination may be the same.
@@ -47,6 +47,7 @@ struct State {
   Job job;       /* without pointers and strides */
   int tiles;
   size_t shared_bytes;
+  const char *algorithm; /* of the last job, or that which is planned */
 };
 
 /* `Aligned`: see average_blocks(). */
@@ -133,7 +134,7 @@ bool plan_tiles(State *state, const CfGrid *grid)
 
   state->tiles = 0;
   state->shared_bytes = 0;
-  if (grid->height > kWholeRows || (long)grid->width * grid->height > kWholeArea)
+  if ((long)grid->width * grid->height > kWholeArea)
     return false;
 
   for (int p = 0; p < format->planes; p++) {
@@ -165,8 +166,10 @@ bool update_state(void *opaque, const void *params, CfStatus *)
 
   state->params = *(const CfBlockavgParams *)params;
   const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video, false);
-  state->copies = format->alpha && grid.width == 1 && grid.height == 1;
+  const bool fills = blockavg->mode == CF_BLOCKAVG_FILL;
+  state->copies = format->alpha && grid.width == 1 && grid.height == 1 && !fills;
   state->kernel = nullptr;
+  state->algorithm = fills ? "fill" : state->copies ? "copy" : "one-pass";
   if (blockavg->mode != CF_BLOCKAVG_AVERAGE)
     return true;
   state->job = plan_codes(&state->video);
@@ -252,15 +255,19 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
                         params->fill_color, &work->destination, work->stream, status);
   if (state->copies && !work->regions)
     return copy_picture(state, work, status);
+  state->algorithm = "one-pass";
   if (vectors && state->kernel && !work->regions)
     return run_tiles(state, work, status);
-  if (vectors && work->regions && plan_fused(state->fused, params, work->regions)) {
-    bool served;
-    const bool good = run_fused(state->fused, work, &served, status);
 
-    if (served)
-      return good;
-  }
+  /* Where frame_kernel.cuh does not do a whole frame, it is one region. */
+  const CfRegion frame = {0, 0, state->video.width, state->video.height};
+  CfRegions whole = {};
+
+  whole.region = &frame;
+  whole.count = 1;
+  if (vectors && plan_fused(state->fused, params, work->regions ? work->regions : &whole))
+    return run_fused(state->fused, work, status);
+  state->algorithm = "general";
   return run_general(state->general, params, work, status);
 }
 
@@ -283,12 +290,7 @@ bool run_packed(void *opaque, const CfVideo *video, const CfJob *work, bool *don
 
 const char *algorithm(const void *opaque)
 {
-  const State *state = (const State *)opaque;
-
-  return state->params.mode == CF_BLOCKAVG_FILL ? "fill"
-         : state->copies                        ? "copy"
-         : state->kernel                        ? "one-pass"
-                                                : "general";
+  return ((const State *)opaque)->algorithm;
 }
 
 } // namespace

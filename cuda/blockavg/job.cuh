@@ -36,10 +36,11 @@ struct Plane {
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
-  int shift;      /* a code is a 16-bit sample >> shift */
-  uint32_t mask;  /* largest code, in both halves of a word */
-  int alpha;      /* alpha's channel: 0 or 3, -1 without alpha */
-  uint32_t empty; /* colour of blocks whose alpha is 0 everywhere */
+  int shift;         /* a code is a 16-bit sample >> shift */
+  uint32_t mask;     /* largest code, in both halves of a word */
+  int alpha;         /* alpha's channel: 0 or 3, -1 without alpha */
+  uint32_t empty;    /* colour of blocks whose alpha is 0 everywhere */
+  uint32_t inverted; /* bits that Largest inverts */
   uint32_t lumas; /* of packed 4:2:2: a bit for each of the two luma channels, which get one mean */
 };
 

@@ -38,10 +38,11 @@ __device__ inline Box samples_of_blocks(const Plane &plane, const Footprint &foo
 /* Finds the neighbours. With a common grid, a block belongs to the first region that has it in its
  * footprint, which writes it for all of them. With grids of their own, a sample belongs to the
  * region with the longest shorter side, then to the first. */
-__device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline void find_others(const FusedFrame &frame, const Boxes &boxes, int own,
                                    const Unit &unit, const Plane &plane, Neighbours *found)
 {
-  const int side = box_side(&frame.rule, &boxes[own]);
+  const Box box = boxes[own];
+  const int side = box_side(&frame.rule, &box);
 
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < frame.boxes; i += (int)blockDim.x) {
@@ -66,8 +67,9 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
 }
 
 template <int PixelBytes>
-__device__ inline Extent own_extent(const FusedFrame &, const Box *boxes, int own, const Unit &unit,
-                                    const Plane &plane, const Item &item, const Neighbours *)
+__device__ inline Extent own_extent(const FusedFrame &, const Boxes &boxes, int own,
+                                    const Unit &unit, const Plane &plane, const Item &item,
+                                    const Neighbours *)
 {
   return extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own]));
 }

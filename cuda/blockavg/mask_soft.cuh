@@ -129,7 +129,7 @@ struct SoftUnit {
 
   /* These regions; reach and shape of the first kPrepared. */
   int claims;
-  uint8_t region[kMostRegions];
+  uint16_t region[kMostRegions];
   Box reach[kPrepared];
   SoftShape shape[kPrepared];
 
@@ -146,7 +146,7 @@ struct SoftUnit {
   }
 };
 
-__device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline void find_others(const FusedFrame &frame, const Boxes &boxes, int own,
                                    const Unit &unit, const Plane &plane, SoftUnit *soft)
 {
 #pragma unroll 1
@@ -157,7 +157,7 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
       continue;
     const int at = atomicAdd(&soft->claims, 1);
     soft->overlaps = true;
-    soft->region[at] = (uint8_t)i;
+    soft->region[at] = (uint16_t)i;
     if (at < kPrepared) {
       soft->reach[at] = reach_of(frame.rule, plane, boxes[i]);
       soft->shape[at] = shape_of(frame, boxes[i]);
@@ -165,7 +165,7 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
   }
 }
 
-__device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const Plane &plane,
+__device__ inline Box claim_at(const FusedFrame &frame, const Boxes &boxes, const Plane &plane,
                                const SoftUnit &soft, int i)
 {
   return i < kPrepared ? soft.reach[i] : reach_of(frame.rule, plane, boxes[soft.region[i]]);
@@ -174,7 +174,7 @@ __device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const 
 /* The bytes of an item that the region may cover, if all of these are fully covered and no other
  * region may cover them. Else none; the item is then queued, unless its coverage is 0. */
 template <int PixelBytes>
-__device__ inline Extent own_extent(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline Extent own_extent(const FusedFrame &frame, const Boxes &boxes, int own,
                                     const Unit &unit, const Plane &plane, const Item &item,
                                     SoftUnit *soft)
 {
@@ -214,7 +214,7 @@ __device__ inline void write_item(const Unit &, const Plane &plane, const Item &
 }
 
 /* Whether a sample belongs to another region than `own`. */
-__device__ inline bool belongs_to_other(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline bool belongs_to_other(const FusedFrame &frame, const Boxes &boxes, int own,
                                         const SoftShape &shape, const Plane &plane, int x, int y,
                                         int coverage, const SoftUnit &soft)
 {
@@ -235,7 +235,7 @@ __device__ inline bool belongs_to_other(const FusedFrame &frame, const Box *boxe
 
 /* Writes the samples of queued items; by all threads of the CTA. */
 template <int C, int kRows, typename Sample>
-__device__ inline void write_queued(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline void write_queued(const FusedFrame &frame, const Boxes &boxes, int own,
                                     const Unit &unit, const Plane &plane, const uint32_t *colours,
                                     const SoftUnit &soft)
 {

@@ -56,6 +56,7 @@ __device__ inline uint32_t gather_channel(const uint4 &v, int k)
 template <int Words> struct Sums {
   static constexpr int kWords = Words;
   static constexpr bool kWeighted = false;
+  static constexpr bool kLargest = false; /* sums are the largest samples */
   uint32_t sum[Words];
 
   __device__ static uint32_t common()
@@ -206,6 +207,53 @@ template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
     return colour;
   }
 };
+
+/* The largest samples or, of samples inverted by Job.inverted, the smallest ones. */
+template <int C, int Bytes> struct Largest : Sums<1> {
+  static constexpr int kSampleBytes = Bytes;
+  static constexpr bool kLargest = true;
+  static constexpr int kBits = 8 * Bytes;
+  static constexpr uint32_t kSample = (1u << kBits) - 1;
+
+  __device__ static uint4 prepare(uint4 v, const Job &job)
+  {
+    return make_uint4(
+        (v.x >> job.shift & job.mask) ^ job.inverted, (v.y >> job.shift & job.mask) ^ job.inverted,
+        (v.z >> job.shift & job.mask) ^ job.inverted, (v.w >> job.shift & job.mask) ^ job.inverted);
+  }
+
+  __device__ void add(const uint4 &v, const Job &)
+  {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      sum[0] = Bytes == 1 ? __vmaxu4(sum[0], word(v, i)) : __vmaxu2(sum[0], word(v, i));
+  }
+
+  __device__ void store(uint32_t *shared, int stride) const
+  {
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      uint32_t most = 0;
+#pragma unroll
+      for (int bit = kBits * k; bit < 32; bit += kBits * C)
+        most = max(most, sum[0] >> bit & kSample);
+      shared[k * stride] = most;
+    }
+  }
+
+  __device__ static uint32_t finish(const uint32_t (&total)[C], uint32_t, const Job &job)
+  {
+    uint32_t colour = 0;
+
+#pragma unroll
+    for (int k = 0; k < C; k++)
+      colour |= (total[k] ^ (job.inverted & kSample)) << kBits * k;
+    return colour << job.shift;
+  }
+};
+
+template <int C, bool> using LargestBytes = Largest<C, 1>;
+template <int C, bool> using LargestWords = Largest<C, 2>;
 
 /* Plain sums of pixels with alpha; common() tells whether all of them are opaque. */
 struct MeanOpaque : MeanBytes<4, false> {

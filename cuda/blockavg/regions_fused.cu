@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions in one launch: the choice of kernel, the cooperative launch, and its
- * fallback.
+ * Block average of regions in one launch: the choice of kernel, and where the kernel finds the
+ * list and the picture.
  */
 #include "cuda/blockavg/regions_fused.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/blockavg/job.cuh"
 #include "cuda/blockavg/regions_fused_kernel.cuh"
@@ -14,6 +15,7 @@
 
 extern "C" {
 #include "plan/coverage.h"
+#include "plan/strips.h"
 }
 
 namespace cf::blockavg
@@ -22,11 +24,17 @@ namespace cf::blockavg
 namespace
 {
 
-typedef void (*FusedKernel)(FusedFrame, BoxList);
+typedef void (*FusedKernel)(FusedFrame, BoxList<kInlineRegions>);
 
-/* The kernel for averages of a format; NULL for formats of three channels. */
-template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format)
+/* The kernel for a format; NULL for formats of three channels. */
+template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format, int mode)
 {
+  if (mode != CF_BLOCKAVG_AVERAGE) {
+    if (cf_sample_bytes(format) == 2)
+      return average_units<LargestWords, 1, Soft>;
+    return format->plane[0].channels == 4 ? average_units<LargestBytes, 4, Soft>
+                                          : average_units<LargestBytes, 1, Soft>;
+  }
   if (cf_sample_bytes(format) == 2)
     return average_units<MeanWords, 1, Soft>;
   if (format->alpha)
@@ -53,7 +61,8 @@ struct FusedRegions {
   int resident_threads; /* threads of these CTAs */
   FusedFrame frame;     /* without pictures */
   RegionPlan list;
-  bool soft; /* shapes are ellipses, or have a feather */
+  BoxList<kInlineRegions> inline_list; /* the same, while it is short */
+  bool soft;                           /* shapes are ellipses, or have a feather */
 };
 
 namespace
@@ -98,7 +107,34 @@ cudaError_t launch(FusedRegions *self, bool waits, cudaStream_t stream)
   how.block = dim3((unsigned)threads(self));
   how.stream = stream;
   how.cooperative = waits;
-  return try_launch(how, self->kernel, self->frame, list->list);
+  return try_launch(how, self->kernel, self->frame, self->inline_list);
+}
+
+/* Puts the list where the kernel finds it: with the parameters or, if it is long, at `memory`. */
+bool place_list(FusedRegions *self, BoxList<kMostRegions> *memory, cudaStream_t stream,
+                CfStatus *status)
+{
+  const BoxList<kMostRegions> *list = &self->list.list;
+
+  self->frame.list = memory;
+  if (memory)
+    return cf_cuda_ok(cudaMemcpyAsync(memory, list, sizeof *list, cudaMemcpyHostToDevice, stream),
+                      "copying regions to the device", status);
+  memcpy(self->inline_list.box, list->box, sizeof self->inline_list.box);
+  memcpy(self->inline_list.start, list->start, sizeof self->inline_list.start);
+  return true;
+}
+
+/* Copies the picture into scratch memory, from which `work` then reads. */
+bool copy_source(const FusedRegions *self, uint8_t *memory, CfJob *work, CfStatus *status)
+{
+  CfPicture copy = {};
+
+  cf_strips_lay_out(&self->video, self->video.height, memory, &copy);
+  if (!cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &copy, &work->source, work->stream, status))
+    return false;
+  work->source = copy;
+  return true;
 }
 
 } // namespace
@@ -135,42 +171,61 @@ bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegi
   const RegionPlan *list = &self->list;
   FusedFrame *frame = &self->frame;
 
-  if (format->plane[0].channels == 3 || params->mode != CF_BLOCKAVG_AVERAGE || regions->outside ||
+  if (format->plane[0].channels == 3 || regions->outside ||
       !make_region_plan(&self->list, &self->video, params, regions))
     return false;
   frame->job = plan_codes(&self->video);
+  frame->job.inverted = params->mode == CF_BLOCKAVG_MIN ? frame->job.mask : 0;
   frame->coverage = cf_coverage_rule(regions);
   self->soft = frame->coverage.ellipse || frame->coverage.reach > 0;
 
-  const FusedKernel kernel = self->soft ? kernel_for<true>(format) : kernel_for<false>(format);
+  const FusedKernel kernel =
+      self->soft ? kernel_for<true>(format, params->mode) : kernel_for<false>(format, params->mode);
   if (kernel != self->kernel)
     self->resident = 0;
   self->kernel = kernel;
-  if (list->needs_grid_barrier && !are_resident(self) &&
-      !(count_units(&self->list, &self->video) && are_resident(self)))
+  if (list->needs_grid_barrier && !are_resident(self) && !count_units(&self->list, &self->video))
     return false;
   static_cast<UnitPlan &>(*frame) = *list;
   return true;
 }
 
-bool run_fused(FusedRegions *self, const CfJob *job, bool *served, CfStatus *status)
+bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status)
 {
-  const bool copies = job->source.data[0] != job->destination.data[0];
-  const bool waits = self->list.needs_grid_barrier && !copies;
+  const CfVideo *video = &self->video;
+  const bool in_place = job->source.data[0] == job->destination.data[0];
+  const bool waits = in_place && self->list.needs_grid_barrier && are_resident(self);
+  const bool reads_copy = in_place && self->list.needs_grid_barrier && !waits;
+  const size_t list_bytes = self->list.boxes > kInlineRegions ? sizeof self->list.list : 0;
+  const size_t bytes =
+      list_bytes + (reads_copy ? cf_strips_lay_out(video, video->height, nullptr, nullptr) : 0);
+  CfJob work = *job;
+  uint8_t *memory = nullptr;
+  cudaError_t result = cudaSuccess;
 
-  *served = true;
-  if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
-                                 job->stream, status))
+  if (!in_place && !cf_copy_picture(CF_COPY_ON_DEVICE, video, &job->destination, &job->source,
+                                    job->stream, status))
     return false;
   if (self->list.boxes == 0)
     return true;
-  set_pictures(&self->frame.job, job);
+  if (bytes > 0 && !(memory = (uint8_t *)cf_scratch_take(self->device, bytes, job->stream, status)))
+    return false;
+  bool good = (!reads_copy || copy_source(self, memory + list_bytes, &work, status)) &&
+              place_list(self, list_bytes > 0 ? (BoxList<kMostRegions> *)memory : nullptr,
+                         (cudaStream_t)job->stream, status);
+  if (good) {
+    set_pictures(&self->frame.job, &work);
+    result = launch(self, waits, (cudaStream_t)job->stream);
+  }
 
   /* The occupancy is that of a whole GPU; with MPS a process may have a part of it. */
-  const cudaError_t result = launch(self, waits, (cudaStream_t)job->stream);
-  *served = result != cudaErrorCooperativeLaunchTooLarge;
-  self->cooperates = self->cooperates && *served;
-  return cf_cuda_ok(result, "averaging the blocks of regions", *served ? status : nullptr);
+  const bool too_large = result == cudaErrorCooperativeLaunchTooLarge;
+  good =
+      cf_cuda_ok(result, "averaging the blocks of regions", too_large ? nullptr : status) && good;
+  self->cooperates = self->cooperates && !too_large;
+  good = (!memory || cf_scratch_give(self->device, memory, job->stream, good ? status : nullptr)) &&
+         good;
+  return too_large ? run_fused(self, job, status) : good;
 }
 
 } // namespace cf::blockavg

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of up to 256 regions in one launch: averages only, in blocks of up to 8192 luma
- * pixels, of planes of 1, 2 or 4 channels whose rows are aligned to 16 bytes. All other lists are
- * for general.h.
+ * Block average of up to 1024 regions in one launch: every mode but fill, in blocks of up to 22500
+ * luma pixels, of planes of 1, 2 or 4 channels whose rows are aligned to 16 bytes. All other lists
+ * are for general.h.
  */
 #pragma once
 
@@ -29,9 +29,9 @@ void close_fused(FusedRegions *self);
  * nothing. */
 bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions);
 
-/* Enqueues a job for the list that was planned last. `*served` is false, and nothing has been
- * enqueued but the copy of an out-of-place job, if the CTAs do not fit the GPU together, as may
- * happen with MPS. */
-bool run_fused(FusedRegions *self, const CfJob *job, bool *served, CfStatus *status);
+/* Enqueues a job for the list that was planned last. Takes scratch memory for long lists, and for a
+ * copy of the picture if CTAs must not write before all have read, but do not fit the GPU together.
+ */
+bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status);
 
 } // namespace cf::blockavg

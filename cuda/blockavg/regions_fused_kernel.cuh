@@ -15,7 +15,7 @@ namespace cf::blockavg
 
 /* Averages unit `index` of region `own` in a plane. `level` is 0 for plane 0, else 1. */
 template <template <int, bool> class Kind, int C, bool Soft>
-__device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline void average_unit(const FusedFrame &frame, const Boxes &boxes, int own,
                                     const Plane &plane, int level, int index, uint32_t *sums,
                                     std::conditional_t<Soft, SoftUnit, Neighbours> *shared)
 {
@@ -94,22 +94,25 @@ __device__ inline UnitIndex unit_of_grid(const FusedFrame &frame)
   return at;
 }
 
-/* With exact_offsets: `starts` are the numbers of each region's first CTA, and a region has as many
- * CTAs as units. Channels = 1 as in average_blocks(). */
+/* With exact_offsets: a region has as many CTAs as units. Channels = 1 as in average_blocks(). */
 template <int Channels, int SampleBytes>
-__device__ inline UnitIndex unit_of_offsets(const FusedFrame &frame, const Box *boxes,
-                                            const uint16_t *starts)
+__device__ inline UnitIndex unit_of_offsets(const FusedFrame &frame, const Boxes &boxes)
 {
   UnitIndex at = {0, 0, (int)blockIdx.x};
 
 #pragma unroll 1
-  for (int step = kMostRegions / 2; step > 0; step /= 2) {
-    if (at.region + step < frame.boxes && starts[at.region + step] <= (int)blockIdx.x)
-      at.region += step;
+  for (int end = frame.boxes; end - at.region > 1;) {
+    const int middle = (at.region + end) / 2;
+
+    if (boxes.start(middle) <= (int)blockIdx.x)
+      at.region = middle;
+    else
+      end = middle;
   }
-  at.unit -= starts[at.region];
+  at.unit -= boxes.start(at.region);
   if (Channels == 1 && frame.job.planes > 1) {
-    const Footprint footprint = footprint_of(&frame.rule, &boxes[at.region]);
+    const Box box = boxes[at.region];
+    const Footprint footprint = footprint_of(&frame.rule, &box);
     const UnitShape first = cut_in_plane<1, SampleBytes>(frame, footprint, frame.job.plane[0], 0);
     int units = units_of(&footprint, &first);
 
@@ -132,25 +135,26 @@ template <template <int, bool> class Kind, int Channels, bool Soft>
 __global__ void __launch_bounds__(Soft            ? kMostItems
                                   : Channels == 4 ? 896
                                                   : 1024)
-    average_units(const __grid_constant__ FusedFrame frame, const __grid_constant__ BoxList list)
+    average_units(const __grid_constant__ FusedFrame frame,
+                  const __grid_constant__ BoxList<kInlineRegions> list)
 {
   __shared__ uint32_t sums[kUnitItems * (Channels > 1 ? Channels : 2)];
   __shared__ std::conditional_t<Soft, SoftUnit, Neighbours> shared;
-  const UnitIndex at =
-      frame.exact_offsets
-          ? unit_of_offsets<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)
-          : unit_of_grid(frame);
+  const Boxes boxes = {list, frame.list};
+  const UnitIndex at = frame.exact_offsets
+                           ? unit_of_offsets<Channels, Kind<1, true>::kSampleBytes>(frame, boxes)
+                           : unit_of_grid(frame);
   const Plane &plane = frame.job.plane[at.plane];
 
   if constexpr (Channels > 1) {
-    average_unit<Kind, Channels, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit,
-                                       sums, &shared);
+    average_unit<Kind, Channels, Soft>(frame, boxes, at.region, plane, at.plane > 0, at.unit, sums,
+                                       &shared);
   } else {
     if (plane.channels == 2)
-      average_unit<Kind, 2, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit, sums,
+      average_unit<Kind, 2, Soft>(frame, boxes, at.region, plane, at.plane > 0, at.unit, sums,
                                   &shared);
     else
-      average_unit<Kind, 1, Soft>(frame, list.box, at.region, plane, at.plane > 0, at.unit, sums,
+      average_unit<Kind, 1, Soft>(frame, boxes, at.region, plane, at.plane > 0, at.unit, sums,
                                   &shared);
   }
 }

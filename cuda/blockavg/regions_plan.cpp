@@ -44,7 +44,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
 }
 
 /* The largest square blocks, of blocks_across. */
-constexpr int kMostSize = 90;
+constexpr int kMostSize = 150;
 
 static_assert(kMostSize * kMostSize <= kWholePixels, "the limit of all blocks");
 
@@ -240,7 +240,7 @@ bool count_units(RegionPlan *list, const CfVideo *video)
                             is_column_aligned(&footprint, layout.bytes, layout.shift_x));
       list->ctas += units_of(&footprint, &cut) * layout.planes;
     }
-    if (list->ctas > kMostCtas)
+    if (list->ctas > UINT16_MAX)
       return false;
   }
   return true;

@@ -26,7 +26,10 @@ extern "C" {
 namespace cf::blockavg
 {
 
-constexpr int kMostRegions = 256; /* of a launch */
+constexpr int kMostRegions = 1024; /* of a launch */
+
+/* A longer list is in device memory, a shorter one is a parameter of the kernel. */
+constexpr int kInlineRegions = 256;
 
 /* A rectangle of luma pixels, which may lie outside the picture. */
 struct alignas(8) Box {
@@ -69,14 +72,14 @@ struct UnitPlan {
   bool needs_grid_barrier; /* and both may have to read, and write, parts of these blocks */
 };
 
-/* The list of regions: a parameter of the kernel. */
-struct BoxList {
-  Box box[kMostRegions];
-  uint16_t start[kMostRegions]; /* with exact_offsets, the first unit of each region */
+/* The list of regions. */
+template <int Capacity> struct BoxList {
+  Box box[Capacity];
+  uint16_t start[Capacity]; /* with exact_offsets, the first unit of each region */
 };
 
 struct RegionPlan : UnitPlan {
-  BoxList list;
+  BoxList<kMostRegions> list;
   int items; /* most items of a unit */
   int ctas;
 };

@@ -13,7 +13,6 @@ namespace cf::blockavg
 constexpr int kThreads = 256;     /* of a CTA */
 constexpr int kResident = 4;      /* CTAs on an SM */
 constexpr int kTileBlocks = 2048; /* most blocks side by side in a tile */
-constexpr int kWholeRows = 128;   /* luma rows; taller blocks give too few tiles to fill a GPU */
 
 /* Loads in flight per thread. More would spill registers, fewer would not saturate memory. */
 template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
@@ -24,12 +23,12 @@ template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
  * registers are needed in all; with fewer rows, a CTA ends sooner. */
 template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4;
 
-constexpr int kUnitItems = 256;    /* most items of a unit of several blocks, and most blocks */
-constexpr int kMostItems = 768;    /* most items of a unit that is a single block */
-constexpr int kWholePixels = 8192; /* luma pixels of a block; larger ones are for general.h */
-constexpr int kFewShapes = 16;     /* up to this many soft shapes, a unit has only */
-constexpr int kFewItems = 64;      /* this many items, for kUnitItems threads */
-constexpr int kMostCtas = 8192;    /* of a launch, those that end at once included */
+constexpr int kUnitItems = 256;     /* most items of a unit of several blocks, and most blocks */
+constexpr int kMostItems = 768;     /* most items of a unit that is a single block */
+constexpr int kWholePixels = 22500; /* luma pixels of a block; larger ones are for general.h */
+constexpr int kFewShapes = 16;      /* up to this many soft shapes, a unit has only */
+constexpr int kFewItems = 64;       /* this many items, for kUnitItems threads */
+constexpr int kMostCtas = 8192; /* of a launch with CTAs that end at once; else units are counted */
 
 /* --- any regions and blocks (general.h) --- */
 

@@ -16,10 +16,27 @@ extern "C" {
 namespace cf::blockavg
 {
 
-/* The kernel's parameter, beside the BoxList. */
+/* The kernel's parameter, beside the inline BoxList. */
 struct FusedFrame : UnitPlan {
   Job job;
   CfCoverageRule coverage;
+  const BoxList<kMostRegions> *list; /* in device memory; NULL while regions are few */
+};
+
+/* The list of regions, where the kernel has it. */
+struct Boxes {
+  const BoxList<kInlineRegions> &parameter;
+  const BoxList<kMostRegions> *memory; /* NULL: the list is `parameter` */
+
+  __device__ Box operator[](int i) const
+  {
+    return memory ? memory->box[i] : parameter.box[i];
+  }
+
+  __device__ int start(int i) const
+  {
+    return memory ? memory->start[i] : parameter.start[i];
+  }
 };
 
 /* Some whole blocks of a footprint in one plane; the same for all threads. */
@@ -204,8 +221,12 @@ __device__ inline void add_item(const Job &job, const Unit &unit, const Plane &p
     }
     part.store(total, 1);
 #pragma unroll
-    for (int k = 0; k < C; k++)
-      atomicAdd(shared + k, total[k]);
+    for (int k = 0; k < C; k++) {
+      if (Sums::kLargest)
+        atomicMax(shared + k, total[k]);
+      else
+        atomicAdd(shared + k, total[k]);
+    }
   }
 }
 

@@ -25,6 +25,9 @@ static const CfRegions ellipses = {
     .region = some_regions, .count = N(some_regions), .shape = CF_REGION_ELLIPSE, .feather = 4.0};
 static const CfRegions rectangles = {
     .region = some_regions, .count = N(some_regions), .shape = CF_REGION_RECTANGLE};
+static const CfRegion many_regions[] = {[0 ... 299] = {10, 6, 50, 40}};
+static const CfRegions crowd = {
+    .region = many_regions, .count = N(many_regions), .shape = CF_REGION_ELLIPSE};
 
 static const Work works[] = {
     {"llf-sine-2", "llf", "harmonics=2", NULL},
@@ -63,6 +66,7 @@ static const Work works[] = {
     {"blockavg-fill", "blockavg", "mode=fill fill-color=1628401664", NULL},
     {"blockavg-fill-regions", "blockavg", "mode=fill", &ellipses},
     {"blockavg-regions", "blockavg", "block-width=8 block-height=8", &ellipses},
+    {"blockavg-crowd", "blockavg", "block-width=8 block-height=8", &crowd},
     {"blockavg-rectangles", "blockavg", "block-width=8 block-height=8", &rectangles},
     {"blockavg-rectangles-grids", "blockavg", "blocks-across=6 anchor=region", &rectangles},
     {"blockavg-regions-grids", "blockavg", "blocks-across=6 anchor=region", &ellipses},

@@ -310,11 +310,14 @@ static bool run_on_regions(CfTest *test, const CfEngine *engine, const CfGaussbl
 
 static void regions_agree(CfTest *test)
 {
-  const CfRegion some[] = {{10, 5, 30, 20}, {60, 20, 90, 50}, {30, 15, 50, 24}, {-7, 50, 20, 40}};
+  enum { MANY = 40 }; /* more than GPUs get as parameters of a launch */
+  CfRegion some[MANY] = {{10, 5, 30, 20}, {60, 20, 90, 50}, {30, 15, 50, 24}, {-7, 50, 20, 40}};
 
+  for (int i = 4; i < MANY; i++)
+    some[i] = (CfRegion){i * 17 % 133, i * 11 % 71, 5 + i % 9, 3 + i % 5};
   for (int i = 0; i < 16; i++) {
     const CfRegions regions = {.region = some,
-                               .count = i % 5,
+                               .count = i == 9 || i == 14 ? MANY : i % 5,
                                .shape = i % 2 ? CF_REGION_ELLIPSE : CF_REGION_RECTANGLE,
                                .feather = i % 3 * 6.0,
                                .outside = i % 4 == 3};
