@@ -2,8 +2,8 @@
  *
  * The engine of cudablockavg. Averages of whole frames are one launch for all planes
  * (frame_kernel.cuh), and so are their minima and maxima, and most lists of regions
- * (regions_fused.h). general.h does all else: large blocks, rows at any address, any list. Mode
- * fill is done by regions/blend.cuh.
+ * (regions_fused.h). general.h does all else: large blocks, rows at any address, any list;
+ * regions/blend.cuh what else mode=fill has.
  *
  * All sums are exact integers. Every implementation reads a block as a whole before it writes any
  * of it, so source and destination may be the same.
@@ -247,15 +247,13 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   State *state = (State *)opaque;
   const CfBlockavgParams *params = &state->params;
   const bool vectors = are_vectors(cf_format_info(state->video.format), work);
+  const bool fills = params->mode == CF_BLOCKAVG_FILL;
 
   if (!cf_refuse_capture(work->stream, status))
     return false;
-  if (params->mode == CF_BLOCKAVG_FILL)
-    return cf_cuda_fill(state->device, &state->video, work->regions, &work->source,
-                        params->fill_color, &work->destination, work->stream, status);
   if (state->copies && !work->regions)
     return copy_picture(state, work, status);
-  state->algorithm = "one-pass";
+  state->algorithm = fills ? "fill" : "one-pass";
   if (vectors && state->kernel && !work->regions)
     return run_tiles(state, work, status);
 
@@ -265,8 +263,12 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
 
   whole.region = &frame;
   whole.count = 1;
-  if (vectors && plan_fused(state->fused, params, work->regions ? work->regions : &whole))
+  if (vectors && (work->regions || !fills) &&
+      plan_fused(state->fused, params, work->regions ? work->regions : &whole))
     return run_fused(state->fused, work, status);
+  if (fills)
+    return cf_cuda_fill(state->device, &state->video, work->regions, &work->source,
+                        params->fill_color, &work->destination, work->stream, status);
   state->algorithm = "general";
   return run_general(state->general, params, work, status);
 }

@@ -23,6 +23,7 @@ struct Plane {
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
   int shift_x, shift_y;
+  uint32_t fill; /* a pixel of the colour of mode=fill */
 
   /* For frame_kernel.cuh. */
   int block_width, block_height; /* luma pixels */
@@ -36,6 +37,7 @@ struct Plane {
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
+  bool fills;        /* mode=fill: blocks get Plane.fill */
   int shift;         /* a code is a 16-bit sample >> shift */
   uint32_t mask;     /* largest code, in both halves of a word */
   int alpha;         /* alpha's channel: 0 or 3, -1 without alpha */

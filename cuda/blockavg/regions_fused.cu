@@ -176,6 +176,9 @@ bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegi
     return false;
   frame->job = plan_codes(&self->video);
   frame->job.inverted = params->mode == CF_BLOCKAVG_MIN ? frame->job.mask : 0;
+  frame->job.fills = params->mode == CF_BLOCKAVG_FILL;
+  for (int p = 0; p < format->planes; p++)
+    cf_color_pixel(&self->video, params->fill_color, p, (uint8_t *)&frame->job.plane[p].fill);
   frame->coverage = cf_coverage_rule(regions);
   self->soft = frame->coverage.ellipse || frame->coverage.reach > 0;
 

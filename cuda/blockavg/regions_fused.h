@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of up to 1024 regions in one launch: every mode but fill, in blocks of up to 22500
- * luma pixels, of planes of 1, 2 or 4 channels whose rows are aligned to 16 bytes. All other lists
- * are for general.h.
+ * Block average of up to 1024 regions in one launch, in blocks of up to 22500 luma pixels, of
+ * planes of 1, 2 or 4 channels whose rows are aligned to 16 bytes. All other lists are for
+ * general.h.
  */
 #pragma once
 

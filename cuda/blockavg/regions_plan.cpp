@@ -21,6 +21,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
                         const CfRegions *regions)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
+  const bool fills = params->mode == CF_BLOCKAVG_FILL;
   FootprintRule rule = {};
 
   rule.picture_width = video->width;
@@ -31,8 +32,11 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
     rule.mask_x &= ~0u << format->plane[p].subsampling_x;
     rule.mask_y &= ~0u << format->plane[p].subsampling_y;
   }
-  rule.single = cf_mosaic_is_single(params, regions);
-  if (rule.single || params->blocks_across <= 0) {
+  rule.single = fills || cf_mosaic_is_single(params, regions);
+  if (fills) {
+    rule.width = kFillWidth;
+    rule.height = kFillHeight;
+  } else if (rule.single || params->blocks_across <= 0) {
     const CfGrid grid = cf_mosaic_frame_grid(params, video, regions->field);
     rule.width = grid.width;
     rule.height = grid.height;
@@ -206,7 +210,8 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
   list->overlaps = list->boxes > 1 && may_overlap(list);
-  list->needs_grid_barrier = list->needs_grid_barrier && list->overlaps;
+  list->needs_grid_barrier =
+      list->needs_grid_barrier && list->overlaps && params->mode != CF_BLOCKAVG_FILL;
   list->unit_items =
       soft && !list->needs_grid_barrier && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
   for (int size = 0; size <= kMostSize; size++) {

@@ -26,8 +26,9 @@ template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4;
 constexpr int kUnitItems = 256;     /* most items of a unit of several blocks, and most blocks */
 constexpr int kMostItems = 768;     /* most items of a unit that is a single block */
 constexpr int kWholePixels = 22500; /* luma pixels of a block; larger ones are for general.h */
-constexpr int kFewShapes = 16;      /* up to this many soft shapes, a unit has only */
-constexpr int kFewItems = 64;       /* this many items, for kUnitItems threads */
+constexpr int kFillWidth = 64, kFillHeight = 32; /* blocks of mode=fill, which have no other use */
+constexpr int kFewShapes = 16;                   /* up to this many soft shapes, a unit has only */
+constexpr int kFewItems = 64;                    /* this many items, for kUnitItems threads */
 constexpr int kMostCtas = 8192; /* of a launch with CTAs that end at once; else units are counted */
 
 /* --- any regions and blocks (general.h) --- */

@@ -361,7 +361,7 @@ __device__ inline void finish_blocks(const Job &job, const Unit &unit, const Pla
     for (int k = 0; k < C; k++)
       total[k] = sums[i * C + k];
     if (pixels) /* blocks smaller than a chroma sample may own none */
-      sums[i * C] = Sums::finish(total, pixels, job);
+      sums[i * C] = job.fills ? plane.fill : Sums::finish(total, pixels, job);
   }
 }
 
