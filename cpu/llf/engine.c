@@ -97,43 +97,17 @@ static void ease(const State *state, const float *before, const float *ceiling, 
     cf_llf_kernels(16)->ease(before, ceiling, count, difference);
 }
 
-static CfLlfChroma chroma_range(const State *state)
-{
-  return (CfLlfChroma){(float)cf_chroma_centre(&state->video), (float)state->component[1].scale};
-}
-
-/* The largest of red, green and blue of pixels x..x + count - 1 of row `y`, x even. */
-static void chroma_ceiling(const Image *image, int y, int x, int count, const float *before,
-                           float *ceiling)
-{
-  const State *state = image->state;
-  const CfLlfComponent *component = &state->component[1];
-  const CfLlfColours colours = cf_llf_colours(&state->video);
-  const CfLlfChroma range = chroma_range(state);
-  const int halved = component->width < state->video.width;
-  const int chroma_y = component->height < state->video.height ? y / 2 : y;
-  float chroma[2][CF_LLF_PIECE];
-
-  for (int i = 0; i < 2; i++)
-    load_samples(image, 1 + i, chroma_y, x >> halved, (count + halved) >> halved, chroma[i]);
-  cf_llf_chroma_ceiling(&colours, &range, halved, chroma[0], chroma[1], before, count, ceiling);
-}
-
 static void store_component_row(const Image *image, int y, const float *code, float *difference)
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  const bool coloured = state->params.protect && state->components == 3 &&
-                        state->params.color_mode == CF_LLF_LUMINANCE;
-  float before[CF_LLF_PIECE], ceiling[CF_LLF_PIECE];
+  float before[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int count = cf_min(component->width - x, CF_LLF_PIECE);
 
     intensities(state, image->component, code + x, count, before);
-    if (coloured)
-      chroma_ceiling(image, y, x, count, before, ceiling);
-    ease(state, before, coloured ? ceiling : NULL, count, difference + x);
+    ease(state, before, NULL, count, difference + x);
     store_samples(image, image->component, y, x, count, code + x,
                   state->params.strength * component->scale, difference + x);
   }
@@ -150,52 +124,93 @@ static void store_component(const void *context, int y, int rows, float *const c
 
 /* ---- Luminance ---- */
 
-/* Stores chroma samples x..x + count - 1 of row `y`; `mean` is their luma before the filter. */
-static void store_chroma_piece(const Image *image, int y, int x, int count, const float *mean,
+/* Chroma samples x..x + count - 1 of row `y`, and by how much the largest colour exceeds luma
+ * there. `halved`: two columns of luma share one. */
+typedef struct {
+  CfLlfChroma range;
+  bool halved;
+  int x, y, count;
+  float code[2][CF_LLF_PIECE], above[CF_LLF_PIECE];
+} ChromaPiece;
+
+/* Of the luma columns x..x + columns - 1; x is even. */
+static void load_chroma(const Image *image, int x, int y, int columns, ChromaPiece *piece)
+{
+  const State *state = image->state;
+  const int halved = state->component[1].width < state->video.width;
+
+  piece->range =
+      (CfLlfChroma){(float)cf_chroma_centre(&state->video), (float)state->component[1].scale};
+  piece->halved = halved;
+  piece->x = x >> halved;
+  piece->y = y;
+  piece->count = (columns + halved) >> halved;
+  for (int i = 0; i < 2; i++)
+    load_samples(image, 1 + i, y, piece->x, piece->count, piece->code[i]);
+  if (state->params.protect)
+    cf_llf_chroma_above(cf_llf_colours(&state->video), &piece->range, piece->code[0],
+                        piece->code[1], piece->count, piece->above);
+}
+
+/* Stores luma samples x..x + count - 1 of row `y`, and sets their intensities before the filter. */
+static void store_luma_piece(const Image *image, int x, int y, int count, const ChromaPiece *chroma,
+                             const float *code, float *difference, float *before)
+{
+  const State *state = image->state;
+  float ceiling[CF_LLF_PIECE];
+
+  intensities(state, 0, code, count, before);
+  if (state->params.protect)
+    cf_llf_chroma_ceiling(chroma->above, chroma->halved, before, count, ceiling);
+  ease(state, before, ceiling, count, difference);
+  store_samples(image, 0, y, x, count, code, state->params.strength * state->component[0].scale,
+                difference);
+}
+
+/* `mean`: the luma of the chroma samples before the filter. */
+static void store_chroma_piece(const Image *image, const ChromaPiece *chroma, const float *mean,
                                float *follow)
 {
   const State *state = image->state;
-  const CfLlfChroma range = chroma_range(state);
-  float chroma[2][CF_LLF_PIECE], unit[CF_LLF_PIECE], room[CF_LLF_PIECE];
-  float difference[CF_LLF_PIECE];
+  float unit[CF_LLF_PIECE], room[CF_LLF_PIECE], difference[CF_LLF_PIECE];
 
-  for (int i = 0; i < 2; i++)
-    load_samples(image, 1 + i, y, x, count, chroma[i]);
   if (state->params.protect) {
-    cf_llf_chroma_room(&range, mean, chroma[0], chroma[1], count, unit, room);
-    cf_llf_kernels(16)->ease_follow(unit, room, count, follow);
+    cf_llf_chroma_room(&chroma->range, mean, chroma->code[0], chroma->code[1], chroma->count, unit,
+                       room);
+    cf_llf_kernels(16)->ease_follow(unit, room, chroma->count, follow);
   }
   for (int i = 0; i < 2; i++) {
-    cf_llf_follow_chroma(&range, follow, mean, chroma[i], count, difference);
-    store_samples(image, 1 + i, y, x, count, chroma[i], state->params.strength, difference);
+    cf_llf_follow_chroma(&chroma->range, follow, mean, chroma->code[i], chroma->count, difference);
+    store_samples(image, 1 + i, chroma->y, chroma->x, chroma->count, chroma->code[i],
+                  state->params.strength, difference);
   }
 }
 
-/* Stores row `y` of the chroma planes, which belongs to `rows` luma rows. */
-static void store_chroma_row(const Image *image, int y, int rows, float *const code[2],
-                             float *const difference[2])
+/* Stores `rows` luma rows from `y` on, and row `chroma_y` of the chroma planes, which they share.
+ */
+static void store_yuv_rows(const Image *image, int y, int chroma_y, int rows, float *const code[2],
+                           float *const difference[2])
 {
   const State *state = image->state;
-  const int width = state->component[1].width;
-  const bool halved = width < state->video.width;
-  const int piece = halved ? CF_LLF_PIECE / 2 : CF_LLF_PIECE;
   float before[2][CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE];
+  ChromaPiece chroma;
 
-  for (int x = 0; x < width; x += piece) {
-    const int count = cf_min(width - x, piece);
-    const int luma_x = halved ? 2 * x : x;
-    const int columns = cf_min(state->video.width - luma_x, CF_LLF_PIECE);
+  for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
+    const int columns = cf_min(state->video.width - x, CF_LLF_PIECE);
     CfLlfLuma luma;
 
+    load_chroma(image, x, chroma_y, columns, &chroma);
+    for (int row = 0; row < rows; row++)
+      store_luma_piece(image, x, y + row, columns, &chroma, code[row] + x, difference[row] + x,
+                       before[row]);
     for (int row = 0; row < 2; row++) {
       const int from = row < rows ? row : 0;
-      if (from == row)
-        intensities(state, 0, code[row] + luma_x, columns, before[row]);
+
       luma.before[row] = before[from];
-      luma.added[row] = difference[from] + luma_x;
+      luma.added[row] = difference[from] + x;
     }
-    cf_llf_follow_luma(&luma, halved, columns, count, follow, mean);
-    store_chroma_piece(image, y, x, count, mean, follow);
+    cf_llf_follow_luma(&luma, chroma.halved, columns, chroma.count, follow, mean);
+    store_chroma_piece(image, &chroma, mean, follow);
   }
 }
 
@@ -205,15 +220,16 @@ static void store_luma_and_chroma(const void *context, int y, int rows, float *c
   const Image *image = context;
   const State *state = image->state;
 
-  store_component(context, y, rows, code, difference);
-  if (state->components == 1)
+  if (state->components == 1) {
+    store_component(context, y, rows, code, difference);
     return;
+  }
   if (state->component[1].height < state->video.height) {
-    store_chroma_row(image, y / 2, rows, code, difference);
+    store_yuv_rows(image, y, y / 2, rows, code, difference);
     return;
   }
   for (int row = 0; row < rows; row++)
-    store_chroma_row(image, y + row, 1, &code[row], &difference[row]);
+    store_yuv_rows(image, y + row, y + row, 1, &code[row], &difference[row]);
 }
 
 static void load_rgb_luma(const void *context, int y, float *code)

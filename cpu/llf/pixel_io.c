@@ -206,19 +206,17 @@ void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *restrict follo
 }
 
 CF_MULTIVERSION
-void cf_llf_chroma_ceiling(const CfLlfColours *colours, const CfLlfChroma *chroma, bool halved,
-                           const float *restrict blue, const float *restrict red,
-                           const float *restrict intensity, int count, float *restrict ceiling)
+void cf_llf_chroma_above(CfLlfColours colours, const CfLlfChroma *chroma,
+                         const float *restrict blue, const float *restrict red, int count,
+                         float *restrict above)
 {
   const float unit = 1.0f / chroma->scale, centre = chroma->centre;
-  const float red_of_red = (float)colours->red_of_red * unit;
-  const float blue_of_blue = (float)colours->blue_of_blue * unit;
-  const float green_of_blue = (float)colours->green_of_blue * unit;
-  const float green_of_red = (float)colours->green_of_red * unit;
-  const int samples = halved ? (count + 1) / 2 : count;
-  float above[CF_LLF_PIECE];
+  const float red_of_red = (float)colours.red_of_red * unit;
+  const float blue_of_blue = (float)colours.blue_of_blue * unit;
+  const float green_of_blue = (float)colours.green_of_blue * unit;
+  const float green_of_red = (float)colours.green_of_red * unit;
 
-  for (int i = 0; i < samples; i++) {
+  for (int i = 0; i < count; i++) {
     const float from_blue = blue[i] - centre, from_red = red[i] - centre;
     const float first = blue_of_blue * from_blue, second = red_of_red * from_red;
     const float third = green_of_blue * from_blue + green_of_red * from_red;
@@ -226,10 +224,23 @@ void cf_llf_chroma_ceiling(const CfLlfColours *colours, const CfLlfChroma *chrom
 
     above[i] = larger > third ? larger : third;
   }
-  for (int i = 0; halved && i < count; i++)
-    ceiling[i] = intensity[i] + above[i / 2];
-  for (int i = 0; !halved && i < count; i++)
-    ceiling[i] = intensity[i] + above[i];
+}
+
+CF_MULTIVERSION
+void cf_llf_chroma_ceiling(const float *restrict above, bool halved,
+                           const float *restrict intensity, int count, float *restrict ceiling)
+{
+  if (!halved) {
+    for (int i = 0; i < count; i++)
+      ceiling[i] = intensity[i] + above[i];
+    return;
+  }
+  for (int i = 0; i < count / 2; i++) {
+    ceiling[2 * i] = intensity[2 * i] + above[i];
+    ceiling[2 * i + 1] = intensity[2 * i + 1] + above[i];
+  }
+  if (count % 2)
+    ceiling[count - 1] = intensity[count - 1] + above[count / 2];
 }
 
 CF_MULTIVERSION

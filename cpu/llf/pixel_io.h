@@ -64,10 +64,13 @@ void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *mean, const floa
 void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *follow, const float *mean,
                           const float *code, int count, float *difference);
 
-/* What `count` pixels have in chroma samples, or in each second one with `halved`: ceiling[i] is
- * intensity[i] plus cf_llf_colour_above(). */
-void cf_llf_chroma_ceiling(const CfLlfColours *colours, const CfLlfChroma *chroma, bool halved,
-                           const float *blue, const float *red, const float *intensity, int count,
+/* cf_llf_colour_above() of chroma samples. */
+void cf_llf_chroma_above(CfLlfColours colours, const CfLlfChroma *chroma, const float *blue,
+                         const float *red, int count, float *above);
+
+/* The largest colour of pixels: ceiling[i] is intensity[i] plus `above` of its chroma sample, which
+ * two pixels share with `halved`. */
+void cf_llf_chroma_ceiling(const float *above, bool halved, const float *intensity, int count,
                            float *ceiling);
 
 /* The largest of three colours, as an intensity. */
