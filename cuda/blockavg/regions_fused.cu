@@ -26,15 +26,24 @@ namespace
 
 typedef void (*FusedKernel)(FusedFrame, BoxList<kInlineRegions>);
 
-/* The kernel for a format; NULL for formats of three channels. */
+/* The kernels of minima and maxima, and of fills, which need no sums; NULL for soft shapes, of
+ * which few are filtered so. */
+template <bool Soft> FusedKernel largest_kernel_for(const CfFormatInfo *format)
+{
+  if constexpr (Soft)
+    return nullptr;
+  else if (cf_sample_bytes(format) == 2)
+    return average_units<LargestWords, 1, false>;
+  else
+    return format->plane[0].channels == 4 ? average_units<LargestBytes, 4, false>
+                                          : average_units<LargestBytes, 1, false>;
+}
+
+/* The kernel for a format; NULL if there is none. */
 template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format, int mode)
 {
-  if (mode != CF_BLOCKAVG_AVERAGE) {
-    if (cf_sample_bytes(format) == 2)
-      return average_units<LargestWords, 1, Soft>;
-    return format->plane[0].channels == 4 ? average_units<LargestBytes, 4, Soft>
-                                          : average_units<LargestBytes, 1, Soft>;
-  }
+  if (mode != CF_BLOCKAVG_AVERAGE)
+    return largest_kernel_for<Soft>(format);
   if (cf_sample_bytes(format) == 2)
     return average_units<MeanWords, 1, Soft>;
   if (format->alpha)
@@ -187,6 +196,8 @@ bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegi
   if (kernel != self->kernel)
     self->resident = 0;
   self->kernel = kernel;
+  if (!kernel)
+    return false;
   if (list->needs_grid_barrier && !are_resident(self) && !count_units(&self->list, &self->video))
     return false;
   static_cast<UnitPlan &>(*frame) = *list;

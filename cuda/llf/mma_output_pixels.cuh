@@ -283,12 +283,13 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
 
 /* ---- Samples ---- */
 
-/* The same for other layouts, and at the right border. */
+/* The same for other layouts, and at the right border. With chroma the code of a quad is large, and
+ * there once. */
 template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
                                             int y, const float delta[2][kPatchX])
 {
-#pragma unroll
+#pragma unroll(Kind == Colour::CHROMA ? 1 : kPatchX / 2)
   for (int i = 0; i < kPatchX; i += 2) {
     const float quad[4] = {delta[0][i], delta[0][i + 1], delta[1][i], delta[1][i + 1]};
 

@@ -304,11 +304,27 @@ CfTestPicture *engine_output(const ElementCase *element, const char *settings,
   return engine_output_in_regions(element->effect, settings, source, NULL);
 }
 
+/* The picture's layout with the matrix that its caps have, which name none unless the test does. */
+static CfVideo video_in_caps(const CfVideo *video)
+{
+  const CfVideo plain = cf_video(video->format, video->width, video->height);
+  CfVideo result = *video;
+  GstVideoInfo info;
+
+  gst_video_info_set_format(&info,
+                            gst_video_format_from_string(cf_format_info(video->format)->name),
+                            (guint)video->width, (guint)video->height);
+  if (video->luma_red == plain.luma_red)
+    gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &result.luma_red, &result.luma_blue);
+  return result;
+}
+
 CfTestPicture *engine_output_in_regions(const CfEffect *effect, const char *settings,
                                         const CfTestPicture *source, const CfRegions *regions)
 {
   const CfEngine *engine = cf_effect_engine(effect, "cpu");
   const CfOpenOptions options = {.threads = 1};
+  const CfVideo video = video_in_caps(&source->video);
   EngineParams params = {effect, g_malloc0(effect->params_size)};
   CfTestPicture *result = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
   const CfJob job = {.source = source->planes, .destination = result->planes, .regions = regions};
@@ -318,7 +334,7 @@ CfTestPicture *engine_output_in_regions(const CfEffect *effect, const char *sett
   fail_unless(engine != NULL);
   cf_params_init(effect->params, params.params);
   for_each_setting(settings, set_engine_param, &params);
-  filter = cf_filter_open(engine, &source->video, params.params, &options, &status);
+  filter = cf_filter_open(engine, &video, params.params, &options, &status);
   fail_unless(filter != NULL, "%s", status.message);
   fail_unless(cf_filter_run(filter, &job, &status), "%s", status.message);
   cf_filter_close(filter);
