@@ -68,6 +68,8 @@ static struct {
   atomic_bool watched;                        /* a worker is in watch() */
   atomic_bool frequent;                       /* the last pause between frames was short */
   _Atomic int64_t ended_ns;                   /* when the last loop ended */
+  atomic_bool has_key;
+  pthread_key_t index_key; /* cf_thread_index() of workers */
   bool ending;
   pthread_mutex_t mutex; /* guards `thread`, `ending`, and the conditions below */
   pthread_cond_t wake;   /* a loop was published, or the pool ends */
@@ -77,7 +79,12 @@ static struct {
           .wake = PTHREAD_COND_INITIALIZER,
           .left = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local int thread_index;
+/* False where the system has no memory for it, which a thread-local variable of a library that was
+ * opened at run time would answer by ending the program. Cannot fail a second time. */
+static bool set_thread_index(int index)
+{
+  return pthread_setspecific(pool.index_key, (void *)(intptr_t)index) == 0;
+}
 
 static int helpers(unsigned state)
 {
@@ -157,7 +164,7 @@ static bool enter(Loop *loop)
     if (room(state) == 0)
       return false;
   } while (!atomic_compare_exchange_weak(&loop->state, &state, state - ONE_ROOM + ONE_HELPER));
-  thread_index = loop->threads - room(state);
+  set_thread_index(loop->threads - room(state));
   atomic_fetch_add(&pool.helping, 1);
   return true;
 }
@@ -274,7 +281,7 @@ static bool park(void)
 
 static void *work(void *unused)
 {
-  bool going_on = true;
+  bool going_on = set_thread_index(1);
 
   while (going_on) {
     const unsigned seen = atomic_load(&pool.published);
@@ -334,9 +341,10 @@ static void after_fork_in_child(void)
   pthread_cond_init(&pool.left, NULL);
 }
 
-static void watch_forks(void)
+static void prepare_pool(void)
 {
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  atomic_store(&pool.has_key, pthread_key_create(&pool.index_key, NULL) == 0);
 }
 
 /* At the end of the process, and before the library is unloaded, whose code the workers run. */
@@ -348,6 +356,8 @@ __attribute__((destructor)) static void end_workers(void)
   pthread_mutex_unlock(&pool.mutex);
   for (int i = 0; i < atomic_load(&pool.workers); i++)
     pthread_join(pool.thread[i], NULL);
+  if (atomic_exchange(&pool.has_key, false))
+    pthread_key_delete(pool.index_key);
 }
 
 static int processors(void)
@@ -376,9 +386,9 @@ static void add_workers(int wanted)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, prepare_pool);
   pthread_mutex_lock(&pool.mutex);
-  while (workers_lack(wanted) && !pool.ending) {
+  while (atomic_load(&pool.has_key) && workers_lack(wanted) && !pool.ending) {
     const int count = atomic_load(&pool.workers);
 
     if (!start_worker(&pool.thread[count])) {
@@ -404,7 +414,7 @@ int cf_thread_count(int requested)
 
 int cf_thread_index(void)
 {
-  return thread_index;
+  return atomic_load(&pool.has_key) ? (int)(intptr_t)pthread_getspecific(pool.index_key) : 0;
 }
 
 /* A pause below SPIN_NS is one within a frame, and says nothing about the time between frames. */
