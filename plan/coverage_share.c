@@ -49,7 +49,8 @@ static Sweep start(const CfVideo *video, const CfRegions *regions, CfOutline *sc
     if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)) && outline.y0 < outline.y1)
       scratch[sweep.count++] = outline;
   }
-  qsort(scratch, (size_t)sweep.count, sizeof *scratch, compare_tops);
+  if (sweep.count > 1)
+    qsort(scratch, (size_t)sweep.count, sizeof *scratch, compare_tops);
   return sweep;
 }
 
