@@ -2,8 +2,8 @@
  *
  * An engine at work on pictures of any format: packed pictures that the engine cannot filter itself
  * are unpacked into planes in scratch memory, filtered there, and packed again. What engine.h says
- * of engines, states and jobs holds for filters too. The engine computes in C's default floating-
- * point environment, whatever the caller's is, which is as before afterwards.
+ * of engines, states and jobs holds for filters too. The engine computes in C's default
+ * environment for floating-point arithmetic; the caller's is as before afterwards.
  */
 #pragma once
 

@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(T::kThreads, kCtasPerSm)
                             const __grid_constant__ Series series, bool beside)
 {
   extern __shared__ __align__(128) uint8_t memory[];
+  /* The remainder changes nothing: it tells the compiler the range. */
   const int thread = (int)(threadIdx.x % T::kThreads), lane = thread % 32;
   const Expansion expansion(lane);
   const HarmonicFrequencies turn(series, lane);

@@ -517,7 +517,6 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
 
   auto launch_kernel = [&](auto kernel) {
     const char *const name = "llf finish";
-
     const size_t shared_per_sm = kCtasPerSm * (sizeof(TileMemory) + kSharedOverhead);
 
     return prefer_carveout(queue, name, kernel, carveout_of(queue->gpu, shared_per_sm)) &&

@@ -311,9 +311,7 @@ static CfVideo video_in_caps(const CfVideo *video)
   CfVideo result = *video;
   GstVideoInfo info;
 
-  gst_video_info_set_format(&info,
-                            gst_video_format_from_string(cf_format_info(video->format)->name),
-                            (guint)video->width, (guint)video->height);
+  default_info(video, &info);
   if (video->luma_red == plain.luma_red)
     gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &result.luma_red, &result.luma_blue);
   return result;
