@@ -255,6 +255,8 @@ FUNCTION(cudaStreamSynchronize, (cudaStream_t stream), )
 FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
          *status = cudaStreamCaptureStatusNone)
 FUNCTION(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), )
+FUNCTION(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data),
+         function(data))
 FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make(event, 1))
 FUNCTION(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), )
 FUNCTION(cudaEventSynchronize, (cudaEvent_t event), )
