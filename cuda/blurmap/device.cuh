@@ -16,10 +16,8 @@ namespace cf::blurmap
 inline bool launch_mma(void (*kernel)(FrameJob), const FrameJob *job, int ctas, int shared_bytes,
                        void *stream, const char *doing, CfStatus *status)
 {
-  return cf_cuda_ok(cudaFuncSetAttribute((const void *)kernel,
-                                         cudaFuncAttributePreferredSharedMemoryCarveout,
-                                         job->shared_percent),
-                    doing, status) &&
+  return (job->shared_percent < 0 ||
+          cf::prefer_carveout((const void *)kernel, job->shared_percent, doing, status)) &&
          launch_job(kernel, job, ctas, kThreads, shared_bytes, stream, doing, status);
 }
 

@@ -169,7 +169,8 @@ struct FrameJob {
   bool always_transparent; /* no launch looks at alpha: assume that the frame has */
 
   /* Shared memory carveout of an SM, in percent: what tiles need. It is the same for all launches,
-   * since CTAs that need another carveout cannot start while CTAs of an earlier launch run. */
+   * since CTAs that need another carveout cannot start while CTAs of an earlier launch run.
+   * Negative: as it is (cf::prefer_carveout()). */
   int shared_percent;
   bool overlaps; /* the next launch may be dependent (cuda/common/launch.cuh) */
 };

@@ -39,6 +39,7 @@ struct Schedule {
   PlanePlan plane[CF_MAX_PLANES];
   WeightList weights;
   bool weights_sent;
+  bool has_carveouts; /* a frame has set those of its kernels */
 
   /* For the rows last made; if `placed`, also in device memory. */
   bool placed;
@@ -372,7 +373,7 @@ void describe_job(Schedule *state, const MapJob *map, FrameJob *job)
   job->levels = state->levels;
   job->strips = state->strips;
   job->tiles = state->tiles;
-  job->shared_percent = shared_percent(state);
+  job->shared_percent = state->has_carveouts ? -1 : shared_percent(state);
   job->transparent = state->transparent;
   job->frame = ++state->frame;
   job->always_transparent = state->of_depth[1] == state->of_depth[2];
@@ -478,7 +479,7 @@ Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status
 bool schedule_plan(Schedule *state, int border, bool isolates, const CfBlurLevels *const *levels,
                    CfStatus *status)
 {
-  state->placed = state->weights_sent = false;
+  state->placed = state->weights_sent = state->has_carveouts = false;
   state->border = border;
   state->isolates = isolates;
   state->mma = state->mma_supported;
@@ -518,6 +519,7 @@ bool schedule_run(Schedule *state, const MapJob *map, bool same_map, void *strea
                     make_inverse(state, &job, stream, status) &&
                     make_mips(state, &job, stream, status) &&
                     (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
+  state->has_carveouts = good;
   return (!job.texels ||
           cf_scratch_give(state->device, job.texels, stream, good ? status : nullptr)) &&
          good;

@@ -22,6 +22,18 @@ inline cudaLaunchAttribute cluster_attribute(int ctas)
   return attribute;
 }
 
+/* Prefers a carveout for a kernel of the current context: `percent` of what an SM has for shared
+ * memory and L1 cache. CTAs start on an SM with a smaller one only when no others run there.
+ * Launches of other threads wait for the call, so a state makes it in its first frame after an
+ * update only. A kernel's carveout is shared by all states of the context: that of the last call.
+ */
+inline bool prefer_carveout(const void *kernel, int percent, const char *doing, CfStatus *status)
+{
+  return cf_cuda_ok(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent), doing,
+      status);
+}
+
 struct Launch {
   dim3 grid, block;
   size_t shared_bytes; /* dynamic shared memory */

@@ -43,6 +43,7 @@ struct State {
   Gpu gpu;
   bool tensor_cores;   /* the loaded code has matrix instructions */
   bool fp16_sums_pass; /* their precision is enough, however many bits a code has */
+  bool has_carveouts;  /* a frame with these parameters has set its kernels' carveouts */
 
   CfLlfParams params;
   Series series;
@@ -219,6 +220,7 @@ void shape_image(Image *image, const CfLlfParams &params)
 void take_params(State *state, const CfLlfParams &params)
 {
   state->params = params;
+  state->has_carveouts = false;
   state->series = series_of(params);
   state->curve = curve_of(params);
   state->intensity_levels = cf_llf_intensity_levels(&params);
@@ -475,9 +477,9 @@ bool run_images(const State *state, Queue *queue, const Images &images, const Cf
 
 bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
-  const State *const state = (const State *)opaque;
+  State *const state = (State *)opaque;
   const Images images = images_of(state);
-  Queue queue = {(cudaStream_t)job->stream, state->gpu, false, status};
+  Queue queue = {(cudaStream_t)job->stream, state->gpu, false, !state->has_carveouts, status};
   size_t bytes = 0;
   bool copies = is_identity(state->params);
 
@@ -504,6 +506,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   const bool ran = run_images(state, &queue, images, job, scratch);
   const bool released =
       cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
+  state->has_carveouts = ran;
   return ran && released;
 }
 

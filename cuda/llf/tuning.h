@@ -17,7 +17,7 @@ constexpr int kFuse34MaxPixelsU8 = 70000, kFuse34MaxPixelsOther = 40000;
 
 /* The most CTAs of the coarse levels' cluster, each of which fills an SM: in general, and after the
  * kernel that computes levels 3 and 4, where fewer rows are left to share. */
-constexpr int kMaxClusterCtas = 16, kFusedClusterCtas = 8;
+constexpr int kMaxClusterCtas = 16, kFusedClusterCtas = 10;
 
 /* The most pixels of a level that one CTA computes alone: a larger one is faster in a kernel of its
  * own. */

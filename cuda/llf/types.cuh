@@ -167,7 +167,8 @@ struct Gpu {
 struct Queue {
   cudaStream_t stream;
   Gpu gpu;
-  bool started; /* a kernel of this frame has been launched */
+  bool started;        /* a kernel of this frame has been launched */
+  bool sets_carveouts; /* prefer_carveout() has an effect */
   CfStatus *status;
 };
 
@@ -185,14 +186,12 @@ inline int carveout_of(const Gpu &gpu, size_t bytes)
   return (int)std::min<size_t>(100, (100 * bytes + most - 1) / most);
 }
 
-/* Prefers a carveout for a kernel. Its CTAs start on an SM with a smaller one only when no other
- * CTAs run there. */
+/* See cf::prefer_carveout(). */
 template <typename... Parameters>
 bool prefer_carveout(Queue *queue, const char *name, void (*kernel)(Parameters...), int percent)
 {
-  return cf_cuda_ok(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent), name,
-      queue->status);
+  return !queue->sets_carveouts ||
+         cf::prefer_carveout((const void *)kernel, percent, name, queue->status);
 }
 
 template <typename... Parameters, typename... Arguments>

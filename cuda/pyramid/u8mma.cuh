@@ -15,11 +15,10 @@
 namespace cf::pyramid
 {
 
-inline bool set_shared_memory_carveout(void (*kernel)(U8Job), CfStatus *status)
+inline bool prefer_carveout(void (*kernel)(U8Job), const U8LaunchPlan &plan, CfStatus *status)
 {
-  return cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                         kU8SharedMemoryPercent),
-                    "preparing a blur", status);
+  return !plan.sets_carveouts || cf::prefer_carveout((const void *)kernel, kU8SharedMemoryPercent,
+                                                     "preparing a blur", status);
 }
 
 /* A tile of the decimation: the 16 sums of one matrix product along a row, which are the C bytes of

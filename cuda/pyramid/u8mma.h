@@ -91,6 +91,7 @@ struct U8LaunchPlan {
   bool pixels; /* one plane of four channels; else planes of one or two */
   bool wide;   /* samples of two bytes */
   bool folds;  /* a border mode that repeats samples from inside the picture, not its edge */
+  bool sets_carveouts; /* see cf::prefer_carveout() */
   int decimate_ctas, coarse_filter_ctas, upsample_ctas;
 };
 
@@ -106,8 +107,9 @@ bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
 /* The jobs of a blur, without pointers and rows. */
 struct U8Blur {
   U8Job planes;
-  bool packs;   /* whether `packed` is valid */
-  U8Job packed; /* the same blur of packed 4:2:2; `border` is set by u8_run_packed() */
+  bool packs;            /* whether `packed` is valid */
+  U8Job packed;          /* the same blur of packed 4:2:2; `border` is set by u8_run_packed() */
+  bool has_carveouts[2]; /* a frame has set those of the kernels for `planes`, for `packed` */
 };
 
 /* Whether this pyramid supports these params, which have no map, on this device, and whether it is

@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
 bool u8_coarse_filter_rows(const U8Job *job, const U8LaunchPlan &plan, void *stream,
                            CfStatus *status)
 {
-  return set_shared_memory_carveout(coarse_filter_rows_kernel, status) &&
+  return prefer_carveout(coarse_filter_rows_kernel, plan, status) &&
          launch_job(coarse_filter_rows_kernel, job, plan.coarse_filter_ctas, kThreads, 0, stream,
                     "blurring coarse rows", status);
 }

@@ -590,7 +590,7 @@ bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
   void (*const kernel)(U8Job) =
       job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
-  if (!set_shared_memory_carveout(kernel, status))
+  if (!prefer_carveout(kernel, plan, status))
     return false;
   return launch_first(kernel, job, plan.decimate_ctas, kThreads, stream, "decimating for a blur",
                       status);

@@ -324,18 +324,21 @@ bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *para
   return good;
 }
 
-static bool run_placed(U8Job *work, CfDevice *device, void *stream, CfStatus *status)
+static bool run_placed(U8Job *work, bool *has_carveouts, CfDevice *device, void *stream,
+                       CfStatus *status)
 {
-  const U8LaunchPlan plan = plan_launches(work, device);
+  U8LaunchPlan plan = plan_launches(work, device);
   uint8_t *scratch =
       (uint8_t *)cf_scratch_take(device, place_memory(work, nullptr), stream, status);
   if (!scratch)
     return false;
   place_memory(work, scratch);
+  plan.sets_carveouts = !*has_carveouts;
 
   const bool good = u8_decimate(work, plan, stream, status) &&
                     u8_coarse_filter_rows(work, plan, stream, status) &&
                     u8_upsample(work, plan, stream, status);
+  *has_carveouts = good;
   return cf_scratch_give(device, scratch, stream, good ? status : nullptr) && good;
 }
 
@@ -343,7 +346,7 @@ bool u8_run(U8Blur *blur, const CfVideo *video, CfDevice *device, const CfJob *j
             CfStatus *status)
 {
   place_job(&blur->planes, video, job);
-  return run_placed(&blur->planes, device, job->stream, status);
+  return run_placed(&blur->planes, &blur->has_carveouts[0], device, job->stream, status);
 }
 
 bool u8_run_packed(U8Blur *blur, const CfVideo *video, CfFormat packed, CfDevice *device,
@@ -362,7 +365,7 @@ bool u8_run_packed(U8Blur *blur, const CfVideo *video, CfFormat packed, CfDevice
   picture->luma_bytes = cf_format_info(packed)->plane[0].role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
   const uint32_t mask = picture->luma_bytes == 0x5 ? 0x00ff00ff : 0xff00ff00;
   picture->border = (work->plane[0].border & mask) | (work->plane[1].border & ~mask);
-  return run_placed(work, device, job->stream, status);
+  return run_placed(work, &blur->has_carveouts[1], device, job->stream, status);
 }
 
 } // namespace cf::pyramid

@@ -524,7 +524,7 @@ bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
                       : plan.wide   ? upsample_planes_kernel<2>
                                     : upsample_planes_kernel<1>;
 
-  return set_shared_memory_carveout(kernel, status) &&
+  return prefer_carveout(kernel, plan, status) &&
          launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream, "enlarging a blur",
                     status);
 }

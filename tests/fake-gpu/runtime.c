@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int calls, failing, objects, code = 90;
+static int calls, failing, carveouts, objects, code = 90;
 static const char *failed;
 static cudaError_t last_error;
 
@@ -25,6 +25,11 @@ int fake_runtime_calls(void)
 const char *fake_runtime_failed(void)
 {
   return failed;
+}
+
+int fake_runtime_carveouts(void)
+{
+  return carveouts;
 }
 
 int fake_runtime_objects(void)
@@ -181,6 +186,7 @@ FUNCTION(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), *least =
 cudaError_t CUDARTAPI cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute,
                                            int value)
 {
+  carveouts += attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
   return result_of(attribute == cudaFuncAttributeNonPortableClusterSizeAllowed
                        ? "cudaFuncAttributeNonPortableClusterSizeAllowed"
                        : __func__);
@@ -255,6 +261,8 @@ FUNCTION(cudaStreamSynchronize, (cudaStream_t stream), )
 FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
          *status = cudaStreamCaptureStatusNone)
 FUNCTION(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), )
+FUNCTION(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data),
+         function(data))
 FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make(event, 1))
 FUNCTION(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), )
 FUNCTION(cudaEventSynchronize, (cudaEvent_t event), )

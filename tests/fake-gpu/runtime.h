@@ -14,6 +14,9 @@ void fake_runtime_fail(int call);
 int fake_runtime_calls(void);
 const char *fake_runtime_failed(void);
 
+/* How often a kernel's carveout has been set. */
+int fake_runtime_carveouts(void);
+
 /* Memory, pools, streams and events that were made and not freed. */
 int fake_runtime_objects(void);
 

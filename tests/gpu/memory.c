@@ -5,12 +5,17 @@
  */
 #include "memory.h"
 
+#include <cuda_runtime_api.h>
+#include <semaphore.h>
+#include <time.h>
+
 #include "device.h"
 
 /* One process has one device for all its tests; the operations of CfMemory carry no state. */
 static CfDevice *device;
 static void *stream;
 static void *marks[CF_MARKS];
+static sem_t gate; /* counts what the stream's holds may pass */
 
 static bool open_device(CfStatus *status)
 {
@@ -18,6 +23,8 @@ static bool open_device(CfStatus *status)
     return true;
   if (!cf_device_use_primary(0, status))
     return false;
+  if (sem_init(&gate, 0, 0) != 0)
+    return cf_fail(status, CF_ERROR_FAILED, "no semaphore for the stream");
   stream = cf_stream_create(status);
   device = stream ? cf_device_open(status) : NULL;
   return device;
@@ -69,6 +76,27 @@ static bool copy(uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_
                       stream, NULL);
 }
 
+/* On a thread of the CUDA runtime; no call into CUDA is allowed here. */
+static void wait_at_gate(void *unused)
+{
+  struct timespec until;
+
+  (void)unused;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec++;
+  sem_timedwait(&gate, &until);
+}
+
+static bool hold(void)
+{
+  return cudaLaunchHostFunc((cudaStream_t)stream, wait_at_gate, NULL) == cudaSuccess;
+}
+
+static void release(void)
+{
+  sem_post(&gate);
+}
+
 static bool mark(int index)
 {
   if (!marks[index])
@@ -94,6 +122,8 @@ const CfMemory cf_cuda_memory = {
     .download = download,
     .copy = copy,
     .synchronize = synchronize,
+    .hold = hold,
+    .release = release,
     .mark = mark,
     .elapsed_ms = elapsed_ms,
 };

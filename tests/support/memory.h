@@ -33,6 +33,11 @@ typedef struct {
   /* Waits for the stream; false if any work on it has failed. */
   bool (*synchronize)(void);
 
+  /* Stops the stream, at most for a second, until release() is called: what is enqueued meanwhile
+   * runs without waiting for the host's launches. Every hold() that succeeds needs a release(). */
+  bool (*hold)(void);
+  void (*release)(void);
+
   /* Records time mark `mark` (0..CF_MARKS - 1) on the stream, without waiting. */
   bool (*mark)(int mark);
 
