@@ -208,7 +208,6 @@ static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegion
   }
   scaled.region = region;
   scaled.whole = regions->whole ? region + count : NULL;
-  scaled.field = true;
   return scaled;
 }
 
