@@ -495,16 +495,10 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &job->destination, &job->source,
                                  job->stream, status))
     return false;
-  if (bytes == 0)
-    return true;
-
-  void *const scratch = cf_scratch_take(state->device, bytes, job->stream, status);
-  if (!scratch)
-    return false;
-  const bool ran = run_images(state, &queue, images, job, scratch);
-  const bool released =
-      cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
-  return ran && released;
+  return bytes == 0 ||
+         cf_with_scratch(state->device, bytes, job->stream, status, [&](uint8_t *scratch) {
+           return run_images(state, &queue, images, job, scratch);
+         });
 }
 
 /* ---- Opening and closing ---- */
@@ -545,12 +539,10 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
 {
   const CfDeviceInfo *const info = cf_device_info(options->device);
   CfLlfComponent component[3];
-  State *const state = (State *)calloc(1, sizeof *state);
+  State *const state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->device = options->device;
   state->tensor_cores = options->device->code >= 80;

@@ -327,16 +327,14 @@ bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *para
 static bool run_placed(U8Job *work, CfDevice *device, void *stream, CfStatus *status)
 {
   const U8LaunchPlan plan = plan_launches(work, device);
-  uint8_t *scratch =
-      (uint8_t *)cf_scratch_take(device, place_memory(work, nullptr), stream, status);
-  if (!scratch)
-    return false;
-  place_memory(work, scratch);
 
-  const bool good = u8_decimate(work, plan, stream, status) &&
-                    u8_coarse_filter_rows(work, plan, stream, status) &&
-                    u8_upsample(work, plan, stream, status);
-  return cf_scratch_give(device, scratch, stream, good ? status : nullptr) && good;
+  return cf_with_scratch(device, place_memory(work, nullptr), stream, status,
+                         [&](uint8_t *scratch) {
+                           place_memory(work, scratch);
+                           return u8_decimate(work, plan, stream, status) &&
+                                  u8_coarse_filter_rows(work, plan, stream, status) &&
+                                  u8_upsample(work, plan, stream, status);
+                         });
 }
 
 bool u8_run(U8Blur *blur, const CfVideo *video, CfDevice *device, const CfJob *job,

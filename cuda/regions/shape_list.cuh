@@ -26,11 +26,26 @@ struct CfShapeList {
   CfShape inline_shapes[kInlineShapes];
 };
 
-/* Makes the list of the regions that touch the picture, in their order. `*scratch` is NULL, or
- * memory that the caller returns by cf_scratch_give() after the last kernel that uses the list.
- * May enqueue copies to the device, which have read host memory when the call returns. */
-bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
-                        const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
+/* Makes the list of the regions that touch the picture, in their order. `memory` has room for all
+ * regions, and is used if these are more than kInlineShapes. */
+bool cf_shape_list_make(CfShapeList *list, CfShape *memory, const CfVideo *video,
+                        const CfRegions *regions, void *stream, CfStatus *status);
+
+/* Makes the list, unless `regions` is NULL, and enqueues what `use` () enqueues, which may read the
+ * list. */
+template <typename Use>
+bool cf_with_shapes(CfShapeList *list, CfDevice *device, const CfVideo *video,
+                    const CfRegions *regions, void *stream, CfStatus *status, Use use)
+{
+  const int count = regions && regions->count > kInlineShapes ? regions->count : 0;
+
+  return cf_with_scratch(device, (size_t)count * sizeof(CfShape), stream, status,
+                         [&](uint8_t *memory) {
+                           return (!regions || cf_shape_list_make(list, (CfShape *)memory, video,
+                                                                  regions, stream, status)) &&
+                                  use();
+                         });
+}
 
 #ifdef __CUDACC__
 
