@@ -90,7 +90,6 @@ struct U8Job {
 struct U8LaunchPlan {
   bool pixels; /* one plane of four channels; else planes of one or two */
   bool wide;   /* samples of two bytes */
-  bool folds;  /* a border mode that repeats samples from inside the picture, not its edge */
   int decimate_ctas, coarse_filter_ctas, upsample_ctas;
 };
 
