@@ -340,12 +340,9 @@ size_t scratch_bytes(const State *state, const Image &image)
   if (state->params.method == CF_LLF_EXACT)
     return exact_scratch_bytes(image.shape, state->params.color_mode == CF_LLF_RGB ? 3 : 1);
 
-  const bool batches =
-      state->params.method == CF_LLF_SAMPLED && state->intensity_levels > kBatchSamples;
-  return place_pyramid(image, groups_of(state, image), uses_tensor_cores(state, image), nullptr,
-                       &pyramid) +
-         (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
-                  : 0);
+  const bool mma = uses_tensor_cores(state, image);
+  const size_t base = (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float);
+  return place_pyramid(image, groups_of(state, image), mma, nullptr, &pyramid) + (mma ? 0 : base);
 }
 
 /* ---- The launches of one image ---- */
@@ -379,9 +376,10 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
               void *scratch)
 {
   Pyramid pyramid;
+  const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
+  float *const base = (float *)((uint8_t *)scratch + bytes);
 
-  place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
-  return run_batch(queue, image, pixels, state->series, Batch{true, true, nullptr}, pyramid);
+  return run_batch(queue, image, pixels, state->series, Batch{true, true, base}, pyramid);
 }
 
 bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -398,14 +396,13 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
 {
   Pyramid pyramid;
   const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
-  const bool batches = state->intensity_levels > kBatchSamples;
+  float *const base = (float *)((uint8_t *)scratch + bytes);
   /* The slope 1 + `linear` makes the rest of the curve as large at sigma as at 1, and nowhere
    * larger than `max_rest`. */
   const CfLlfParams &params = state->params;
   const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
   const double max_rest = params.sigma * (1.0 + fabs(linear));
   const float units = (float)(kMaxStoredValue / max_rest);
-  float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
 
   for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
     const Samples samples = {
