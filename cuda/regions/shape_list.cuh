@@ -86,7 +86,7 @@ struct CfCovered {
 };
 
 /* Adds shape `i` of the list to the coverage of luma pixel (x, y). The owner is the shape with the
- * largest coverage; of equals the one with the longest shorter side (`*side`), then the first. */
+ * largest coverage; `*side` is its side. */
 __device__ inline void cf_add_shape(const CfShapeList &list, int i, int x, int y,
                                     CfCovered *covered, int *side)
 {
@@ -102,7 +102,7 @@ __device__ inline void cf_add_shape(const CfShapeList &list, int i, int x, int y
     covered->coverage = min(covered->coverage, coverage);
   } else if (coverage > covered->coverage ||
              (coverage == covered->coverage && coverage > 0 &&
-              (shape.side > *side || (shape.side == *side && i < covered->owner)))) {
+              cf_owns_before(shape.side, i, *side, covered->owner))) {
     covered->coverage = coverage;
     covered->owner = i;
     *side = shape.side;
@@ -142,7 +142,7 @@ __device__ inline CfCovered cf_sample_coverage(const CfShapeList &list, const Cf
 
       if (one.coverage > most.coverage ||
           (one.coverage == most.coverage &&
-           (side > most_side || (side == most_side && one.owner < most.owner)))) {
+           cf_owns_before(side, one.owner, most_side, most.owner))) {
         most = one;
         most_side = side;
       }
