@@ -41,8 +41,7 @@
 typedef struct {
   CfPicture source, result;
   void *uploaded, *filtered, *downloaded;
-  void
-      *source_free; /* `source` may be overwritten: filtered, shared rows copied to the next slot */
+  void *source_free; /* `source` was filtered, and its rows that the next slot has too are copied */
 } Slot;
 
 struct CfHostTransfer {
