@@ -123,7 +123,6 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
 {
   const CfBlockavgParams *blockavg = values;
   const bool single = cf_mosaic_is_single(blockavg, regions);
-  const int frame_side = video->width < video->height ? video->width : video->height;
   const int own = single ? 0 : regions->count;
 
   if (fills(values))
@@ -134,7 +133,8 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
                    "larger ones, or blocks-across=%d",
                    SAFE_BLOCKS_ACROSS);
   for (int i = single ? -1 : 0; blockavg->blocks_across > 0 && i < own; i++) {
-    const int side = i < 0 ? frame_side : cf_region_side(regions, &regions->region[i]);
+    const int side =
+        i < 0 ? cf_picture_side(video) : cf_region_side(video, regions, &regions->region[i]);
 
     if (cf_mosaic_block_size(side, blockavg->blocks_across) == 1)
       return cf_fail(why, CF_ERROR_INVALID,
@@ -144,7 +144,7 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
   }
   for (int i = 0; regions && !regions->outside && i < regions->count; i++) {
     if (!cf_region_is_picture(video, regions, &regions->region[i]) &&
-        !hides_face(blockavg, cf_region_side(regions, &regions->region[i]), why))
+        !hides_face(blockavg, cf_region_side(video, regions, &regions->region[i]), why))
       return false;
   }
   return true;

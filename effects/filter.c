@@ -174,13 +174,11 @@ CfFilter *cf_filter_open(const CfEngine *engine, const CfVideo *video, const voi
                          const CfOpenOptions *options, CfStatus *status)
 {
   const bool packed = cf_format_info(video->format)->packed;
-  CfFilter *filter = calloc(1, sizeof *filter);
+  CfFilter *filter = cf_zeroed(sizeof *filter, status);
   fenv_t of_host;
 
-  if (!filter) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!filter)
     return NULL;
-  }
   *filter = (CfFilter){.engine = engine,
                        .video = *video,
                        .packed = packed,

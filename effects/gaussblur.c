@@ -187,12 +187,13 @@ static const CfRemark remarks[] = {
 
 /* Whether sigma-relative blurs every covered region enough. With `outside` the sigma of the rest
  * follows the largest region. */
-static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regions, CfStatus *why)
+static bool relative_hides(const CfVideo *video, const CfGaussblurParams *blur,
+                           const CfRegions *regions, CfStatus *why)
 {
   int weakest = -1;
 
   for (int i = 0; i < regions->count; i++) {
-    const int side = cf_region_side(regions, &regions->region[i]);
+    const int side = cf_region_side(video, regions, &regions->region[i]);
 
     if (weakest < 0 || (regions->outside ? side > weakest : side < weakest))
       weakest = side;
@@ -222,7 +223,7 @@ static bool hides_faces(const CfVideo *video, const CfGaussblurParams *blur,
   const double sigma = weakest_sigma(blur);
 
   for (int i = 0; regions && !regions->outside && i < regions->count; i++) {
-    const int side = cf_region_side(regions, &regions->region[i]);
+    const int side = cf_region_side(video, regions, &regions->region[i]);
 
     if (cf_region_is_picture(video, regions, &regions->region[i]))
       continue;
@@ -248,7 +249,7 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
 
   if (blur->sigma_relative > 0.0)
     return !regions || regions->count == 0 ||
-           (relative_hides(blur, regions, why) && hides_faces(video, blur, regions, why));
+           (relative_hides(video, blur, regions, why) && hides_faces(video, blur, regions, why));
   if (blur->sigma >= LEAST_SIGMA || blur->sigma_vertical >= LEAST_SIGMA ||
       (mapped && blur->sigma_min >= LEAST_SIGMA))
     return hides_faces(video, blur, regions, why);

@@ -14,21 +14,25 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
 
 /* Parameters of the next frame */
 
-/* Copies the user's parameters to wanted_params if any changed since the last call. While a preset
+static void copy_params(const CfEffect *effect, GstCudaFiltersParams *to,
+                        const GstCudaFiltersParams *from)
+{
+  memcpy(to->values, from->values, effect->params_size);
+  memcpy(to->serials, from->serials, (cf_params_count(effect->params) + 1) * sizeof *to->serials);
+  to->serial = from->serial;
+}
+
+/* Copies the user's parameters to `wanted` if any changed since the last call. While a preset
  * is being loaded only with `in_part`, when its first values may be copied without the others. */
 static gboolean fetch_wanted_params(GstCudaFiltersBase *self, gboolean in_part)
 {
-  const CfEffect *effect = effect_of(self);
   gboolean changed;
 
   GST_OBJECT_LOCK(self);
   changed = self->params_changed && (in_part || !self->presets_loading);
   if (changed) {
     self->params_changed = FALSE;
-    memcpy(self->wanted_params, self->params, effect->params_size);
-    memcpy(self->wanted_serials, self->set_serials,
-           (cf_params_count(effect->params) + 1) * sizeof *self->set_serials);
-    self->wanted_serial = self->last_serial;
+    copy_params(effect_of(self), &self->wanted, &self->params);
   }
   GST_OBJECT_UNLOCK(self);
   return changed;
@@ -37,20 +41,21 @@ static gboolean fetch_wanted_params(GstCudaFiltersBase *self, gboolean in_part)
 /* `params` with their automatic values resolved (CfEffect.settle); valid until the next call. A
  * parameter counts as chosen by the user if it was set after the automatic one, or if it was set
  * and is not at its default. */
-static const void *resolve_params(GstCudaFiltersBase *self, const void *params,
-                                  const guint64 *set_serials, gboolean masks_regions)
+static const void *resolve(GstCudaFiltersBase *self, const GstCudaFiltersParams *params,
+                           gboolean masks_regions)
 {
   const CfEffect *effect = effect_of(self);
   uint64_t set = 0;
   guint64 since;
 
-  memcpy(self->resolved_params, params, effect->params_size);
+  memcpy(self->resolved_params, params->values, effect->params_size);
   if (!effect->settle)
     return self->resolved_params;
-  since = set_serials[cf_params_find(effect->params, effect->automatic) - effect->params];
+  since = params->serials[cf_params_find(effect->params, effect->automatic) - effect->params];
   for (guint i = 0; effect->params[i].name; i++)
-    set |= (uint64_t)(set_serials[i] > since ||
-                      (set_serials[i] > 0 && !cf_params_is_default(&effect->params[i], params)))
+    set |= (uint64_t)(params->serials[i] > since ||
+                      (params->serials[i] > 0 &&
+                       !cf_params_is_default(&effect->params[i], params->values)))
            << i;
   effect->settle(self->resolved_params, set, masks_regions);
   return self->resolved_params;
@@ -72,23 +77,19 @@ static void update_masks_regions(GstCudaFiltersBase *self)
 
 static void activate_wanted_params(GstCudaFiltersBase *self)
 {
-  void *before = self->running_params;
-  guint64 *serials_before = self->running_serials;
+  const GstCudaFiltersParams before = self->running;
 
-  self->running_params = self->wanted_params;
-  self->wanted_params = before;
-  self->running_serials = self->wanted_serials;
-  self->wanted_serials = serials_before;
-  self->identity = effect_of(self)->is_identity(
-      resolve_params(self, self->running_params, self->running_serials, self->masks_regions));
+  self->running = self->wanted;
+  self->wanted = before;
+  self->identity = effect_of(self)->is_identity(resolve(self, &self->running, self->masks_regions));
 }
 
-/* The engine has taken running_params. Warns of new settings that have no effect with them. */
+/* The engine has taken `running`. Warns of new settings that have no effect with them. */
 static void note_accepted(GstCudaFiltersBase *self)
 {
-  const guint64 last_serial = self->running_serial;
+  const guint64 last_serial = self->judged_serial;
 
-  self->running_serial = self->wanted_serial;
+  self->judged_serial = self->running.serial;
   self->params_accepted = TRUE;
   gst_cuda_filters_base_clear_failure(self);
   gst_cuda_filters_base_warn_of_unused(self, last_serial);
@@ -113,9 +114,8 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 
   if (!enter_engine(self, engine, status))
     return FALSE;
-  good = gst_cuda_filters_worker_update(
-      self->worker,
-      resolve_params(self, self->wanted_params, self->wanted_serials, self->masks_regions), status);
+  good = gst_cuda_filters_worker_update(self->worker,
+                                        resolve(self, &self->wanted, self->masks_regions), status);
   leave_engine(self, engine);
   return good;
 }
@@ -170,8 +170,7 @@ void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
   presets_loading = self->presets_loading;
   changed = self->params_changed;
   hides = effect->hides(gst_cuda_filters_worker_video(self->worker),
-                        resolve_params(self, self->params, self->set_serials,
-                                       gst_cuda_filters_regions_mask(self->roi)),
+                        resolve(self, &self->params, gst_cuda_filters_regions_mask(self->roi)),
                         some ? &self->regions : NULL, &why);
   GST_OBJECT_UNLOCK(self);
   if (!presets_loading &&
@@ -288,10 +287,9 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
     return FALSE;
   if (!choose_params_for(self, input, status) || !enter_engine(self, engine, status))
     return FALSE;
-  self->worker = gst_cuda_filters_worker_new(
-      effect_of(self), engine, input, output,
-      resolve_params(self, self->running_params, self->running_serials, self->masks_regions),
-      &options, status);
+  self->worker = gst_cuda_filters_worker_new(effect_of(self), engine, input, output,
+                                             resolve(self, &self->running, self->masks_regions),
+                                             &options, status);
   leave_engine(self, engine);
   if (!self->worker)
     return FALSE;

@@ -21,7 +21,7 @@ void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self)
 {
   const guint rest = cf_params_count(GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect->params);
 
-  self->set_serials[rest] = ++self->last_serial;
+  self->params.serials[rest] = ++self->params.serial;
   self->params_changed = TRUE;
 }
 
@@ -33,7 +33,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   CfStatus status = {CF_OK, ""};
 
   self->params_accepted = FALSE;
-  self->running_serial = self->refusals_reported = self->remarks_reported = 0;
+  self->judged_serial = self->refusals_reported = self->remarks_reported = 0;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
   self->has_last_frame = FALSE;

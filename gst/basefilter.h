@@ -44,6 +44,14 @@ typedef enum {
   GST_CUDA_FILTERS_BACKEND_REFERENCE,
 } GstCudaFiltersBackend;
 
+/* Values of the effect's parameters, and when they were set. */
+typedef struct {
+  void *values;     /* params_size bytes */
+  guint64 *serials; /* for each parameter the number of the call that set its value, 0 if none did;
+                       the last entry is for members outside the effect's table */
+  guint64 serial;   /* number of the last such call */
+} GstCudaFiltersParams;
+
 typedef struct _GstCudaFiltersBase GstCudaFiltersBase;
 typedef struct _GstCudaFiltersBaseClass GstCudaFiltersBaseClass;
 
@@ -51,13 +59,9 @@ struct _GstCudaFiltersBase {
   GstVideoFilter parent;
 
   /* Settings of the user; under the object lock. */
-  void *params; /* the effect's parameters, params_size bytes */
+  GstCudaFiltersParams params;
   gboolean params_changed;
   guint presets_loading; /* presets being loaded; frames use their values only when all are set */
-  guint64 *set_serials;  /* for each parameter the number of the call that set its value, 0 if none
-                            did; the last entry is for members of `params` outside the effect's
-                            table */
-  guint64 last_serial;   /* number of such calls so far */
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
@@ -86,14 +90,12 @@ struct _GstCudaFiltersBase {
   gboolean cuda_memory;   /* negotiated caps have memory:CUDAMemory */
   gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* by allocation query */
   GstCudaFiltersWorker *worker;
-  void *running_params;     /* parameters of the worker */
-  guint64 *running_serials; /* their set_serials */
-  guint64 running_serial;   /* settings up to this serial are in them, or were refused */
-  gboolean params_accepted; /* frames of this stream can be filtered with running_params */
-  void *wanted_params;      /* a copy of `params`, for the next frame */
-  void *resolved_params;    /* scratch: parameters with automatic values resolved */
-  gboolean masks_regions;   /* automatic values are resolved for roi-mode=inside */
-  guint64 *wanted_serials, wanted_serial;      /* set_serials and last_serial at that copy */
+  GstCudaFiltersParams running; /* of the worker */
+  GstCudaFiltersParams wanted;  /* a copy of `params`, for the next frame */
+  guint64 judged_serial;        /* settings up to this one are in `running`, or were refused */
+  gboolean params_accepted;     /* frames of this stream can be filtered with `running` */
+  void *resolved_params;        /* scratch: values with automatic ones resolved */
+  gboolean masks_regions;       /* automatic values are resolved for roi-mode=inside */
   guint64 refusals_reported, remarks_reported; /* bit masks by parameter and by CfRemark */
   gboolean identity;
   gboolean has_last_frame; /* a frame at last_pts came since the start or the last flush */
@@ -129,8 +131,8 @@ struct _GstCudaFiltersBaseClass {
 GType gst_cuda_filters_base_get_type(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
 
-/* A subclass calls this under the object lock after it has changed members of `params` that are not
- * in the effect's table, so that the next frame is filtered with them. */
+/* A subclass calls this under the object lock after it has changed members of `params.values` that
+ * are not in the effect's table, so that the next frame is filtered with them. */
 void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self);
 
 /* A subclass calls this from its class_init. Installs the effect's properties, the pad templates

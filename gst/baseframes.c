@@ -71,23 +71,14 @@ static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer
                            CfStatus *status)
 {
   const GstVideoFilter *filter = GST_VIDEO_FILTER(self);
-  const gboolean in_place = input == output;
-  GstVideoFrame source, destination;
+  GstCudaFiltersFrames frames;
   gboolean good;
 
-  if (!gst_cuda_filters_frame_map(&source, &filter->in_info, input,
-                                  in_place ? GST_MAP_READWRITE : GST_MAP_READ, status))
+  if (!gst_cuda_filters_frames_map(&frames, &filter->in_info, &filter->out_info, input, output, 0,
+                                   status))
     return FALSE;
-  if (!in_place &&
-      !gst_cuda_filters_frame_map(&destination, &filter->out_info, output, GST_MAP_WRITE, status)) {
-    gst_video_frame_unmap(&source);
-    return FALSE;
-  }
-  good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination, NULL,
-                                     status);
-  if (!in_place)
-    gst_video_frame_unmap(&destination);
-  gst_video_frame_unmap(&source);
+  good = gst_cuda_filters_worker_run(self->worker, &frames, NULL, status);
+  gst_cuda_filters_frames_unmap(&frames);
   return good;
 }
 

@@ -97,9 +97,9 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
 
     if (index >= params)
       gst_cuda_filters_regions_set(self->roi, index - params, &copy, &status);
-    else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
+    else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params.values, value,
                                         &status)) {
-      self->set_serials[index] = ++self->last_serial;
+      self->params.serials[index] = ++self->params.serial;
       self->params_changed = TRUE;
     }
     if (status.code == CF_OK || !running)
@@ -163,11 +163,23 @@ static void get_property(GObject *object, guint id, GValue *value, GParamSpec *s
     if (index >= params)
       gst_cuda_filters_regions_get(self->roi, index - params, value);
     else
-      gst_cuda_filters_get_param(&effect_of(self)->params[index], self->params, value);
+      gst_cuda_filters_get_param(&effect_of(self)->params[index], self->params.values, value);
     break;
   }
   }
   GST_OBJECT_UNLOCK(self);
+}
+
+static void init_params(GstCudaFiltersParams *params, const CfEffect *effect)
+{
+  params->values = g_malloc0(effect->params_size);
+  params->serials = g_new0(guint64, cf_params_count(effect->params) + 1);
+}
+
+static void clear_params(GstCudaFiltersParams *params)
+{
+  g_free(params->values);
+  g_free(params->serials);
 }
 
 void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
@@ -177,28 +189,22 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->backend = DEFAULT_BACKEND;
   self->device_id = DEFAULT_DEVICE_ID;
   self->threads = DEFAULT_THREADS;
-  self->params = g_malloc0(effect->params_size);
-  self->running_params = g_malloc0(effect->params_size);
-  self->wanted_params = g_malloc0(effect->params_size);
+  init_params(&self->params, effect);
+  init_params(&self->running, effect);
+  init_params(&self->wanted, effect);
   self->resolved_params = g_malloc0(effect->params_size);
-  self->set_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
-  self->wanted_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
-  self->running_serials = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
-  cf_params_init(effect->params, self->params);
+  cf_params_init(effect->params, self->params.values);
   if (has_regions(effect))
     self->roi = gst_cuda_filters_regions_new();
 }
 
 void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
 {
-  g_free(self->params);
-  g_free(self->running_params);
-  g_free(self->wanted_params);
+  clear_params(&self->params);
+  clear_params(&self->running);
+  clear_params(&self->wanted);
   g_free(self->resolved_params);
-  g_free(self->set_serials);
-  g_free(self->wanted_serials);
-  g_free(self->running_serials);
   g_free(self->refusals);
   gst_cuda_filters_regions_free(self->roi);
 }

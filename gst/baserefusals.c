@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A parameter that was set since running_params, and may be the one that is not allowed. */
+/* A parameter that was set since `running`, and may be the one that is not allowed. */
 typedef struct {
   guint index;    /* in the effect's table */
   guint64 serial; /* of its last setting */
@@ -18,15 +18,15 @@ static gint compare_serials(gconstpointer a, gconstpointer b)
   return one < other ? -1 : one > other;
 }
 
-/* The parameters set since running_params, in the order of their setting. */
+/* The parameters set since `running`, in the order of their setting. */
 static GArray *find_suspects(const GstCudaFiltersBase *self, const CfEffect *effect)
 {
   GArray *suspects = g_array_new(FALSE, TRUE, sizeof(Suspect));
 
   for (guint i = 0; effect->params[i].name; i++) {
-    const Suspect suspect = {.index = i, .serial = self->wanted_serials[i], .refused = TRUE};
+    const Suspect suspect = {.index = i, .serial = self->wanted.serials[i], .refused = TRUE};
 
-    if (suspect.serial > self->running_serial)
+    if (suspect.serial > self->judged_serial)
       g_array_append_val(suspects, suspect);
   }
   g_array_sort(suspects, compare_serials);
@@ -48,12 +48,12 @@ static gboolean try_suspects(const GstCudaFiltersBase *self, const CfEffect *eff
 
       if (!suspect->refused)
         continue;
-      cf_params_copy(param, trial, self->wanted_params);
+      cf_params_copy(param, trial, self->wanted.values);
       if (cf_effect_check(effect, video, trial, &suspect->why)) {
         suspect->refused = FALSE;
         good = progress = TRUE;
       } else {
-        cf_params_copy(param, trial, self->running_params);
+        cf_params_copy(param, trial, self->running.values);
       }
     }
   } while (progress);
@@ -71,11 +71,11 @@ static void restore_values(GstCudaFiltersBase *self, const CfEffect *effect, con
 
     if (!suspect->refused)
       continue;
-    self->wanted_serials[index] = self->running_serials[index];
-    if (self->set_serials[index] != suspect->serial)
+    self->wanted.serials[index] = self->running.serials[index];
+    if (self->params.serials[index] != suspect->serial)
       continue;
-    cf_params_copy(&effect->params[index], self->params, self->running_params);
-    self->set_serials[index] = self->running_serials[index];
+    cf_params_copy(&effect->params[index], self->params.values, self->running.values);
+    self->params.serials[index] = self->running.serials[index];
   }
   GST_OBJECT_UNLOCK(self);
 }
@@ -101,8 +101,8 @@ static void report_refusal(GstCudaFiltersBase *self, const CfParam *param, const
       return;
     self->refusals_reported |= bit;
   }
-  cf_params_print(param, self->running_params, kept, sizeof kept);
-  cf_params_print(param, self->wanted_params, refused, sizeof refused);
+  cf_params_print(param, self->running.values, kept, sizeof kept);
+  cf_params_print(param, self->wanted.values, refused, sizeof refused);
   GST_ELEMENT_WARNING(
       self, RESOURCE, SETTINGS,
       ("%s stays %s, %s is refused: %s", param->name, kept, refused, suspect->why.message),
@@ -129,20 +129,20 @@ gboolean gst_cuda_filters_base_check_params(GstCudaFiltersBase *self, const CfVi
   void *trial;
   gboolean good;
 
-  if (cf_effect_check(effect, video, self->wanted_params, &reason))
+  if (cf_effect_check(effect, video, self->wanted.values, &reason))
     return TRUE;
 
   /* Members outside the effect's table (a blur map) keep their wanted value. */
   trial = g_malloc(effect->params_size);
-  memcpy(trial, self->wanted_params, effect->params_size);
+  memcpy(trial, self->wanted.values, effect->params_size);
   suspects = find_suspects(self, effect);
   for (guint i = 0; i < suspects->len; i++)
     cf_params_copy(&effect->params[g_array_index(suspects, Suspect, i).index], trial,
-                   self->running_params);
+                   self->running.values);
   good = try_suspects(self, effect, video, suspects, trial);
   if (good) {
     refuse(self, effect, suspects);
-    memcpy(self->wanted_params, trial, effect->params_size);
+    memcpy(self->wanted.values, trial, effect->params_size);
   } else {
     *status = reason;
   }
@@ -161,8 +161,8 @@ static gboolean was_set(const GstCudaFiltersBase *self, const CfEffect *effect, 
   const CfParam *param = cf_params_find(effect->params, name);
   const guint rest = cf_params_count(effect->params);
 
-  return self->running_serials[param ? param - effect->params : rest] > last_serial &&
-         !(param && cf_params_is_default(param, self->running_params));
+  return self->running.serials[param ? param - effect->params : rest] > last_serial &&
+         !(param && cf_params_is_default(param, self->running.values));
 }
 
 /* Bit mask of the remarks with this text, which several parameters may share. */
@@ -185,7 +185,7 @@ void gst_cuda_filters_base_warn_of_unused(GstCudaFiltersBase *self, guint64 last
     const CfRemark *remark = &effect->remarks[i];
 
     if ((self->remarks_reported >> i & 1) || !was_set(self, effect, remark->name, last_serial) ||
-        !remark->applies(self->running_params))
+        !remark->applies(self->running.values))
       continue;
     self->remarks_reported |= rows_of_text(effect->remarks, remark->text);
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", remark->text), (NULL));

@@ -11,12 +11,12 @@
 
 #include "basefilter.h"
 
-/* Makes `wanted_params` allowed for frames of `video`, by refusing new values where needed: those
- * properties, and their members of `wanted_params`, go back to running_params. False, with the
- * reason, where even running_params are not allowed. Streaming thread. */
+/* Makes `wanted` allowed for frames of `video`, by refusing new values where needed: those
+ * properties, and their members of `wanted`, go back to those of `running`. False, with the reason,
+ * where even `running` is not allowed. Streaming thread. */
 gboolean gst_cuda_filters_base_check_params(GstCudaFiltersBase *self, const CfVideo *video,
                                             CfStatus *status);
 
 /* Warns, once in a stream, of each parameter that was set after `last_serial` and has no effect
- * with running_params (CfEffect.remarks). Streaming thread. */
+ * with `running` (CfEffect.remarks). Streaming thread. */
 void gst_cuda_filters_base_warn_of_unused(GstCudaFiltersBase *self, guint64 last_serial);

@@ -17,9 +17,11 @@
  * Since: 0.1
  */
 
-#include "cudablockavg.h"
-
+#include "basefilter.h"
 #include "blockavg.h"
+#include "elements.h"
+
+G_DECLARE_FINAL_TYPE(GstCudaBlockAvg, gst_cuda_block_avg, GST, CUDA_BLOCK_AVG, GstCudaFiltersBase)
 
 struct _GstCudaBlockAvg {
   GstCudaFiltersBase parent;

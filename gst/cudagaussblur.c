@@ -19,10 +19,10 @@
  * Since: 0.1
  */
 
-#include "cudagaussblur.h"
-
 #include <sys/stat.h>
 
+#include "basefilter.h"
+#include "elements.h"
 #include "gaussblur.h"
 #include "plan/map.h"
 #include "presets.h"
@@ -38,6 +38,9 @@ typedef struct {
   guint64 device, inode, size;
   gint64 seconds, nanoseconds;
 } FileStamp;
+
+G_DECLARE_FINAL_TYPE(GstCudaGaussBlur, gst_cuda_gauss_blur, GST, CUDA_GAUSS_BLUR,
+                     GstCudaFiltersBase)
 
 struct _GstCudaGaussBlur {
   GstCudaFiltersBase parent;
@@ -100,7 +103,7 @@ static GPtrArray *new_retired(void)
 static void install_map(GstCudaGaussBlur *self, CfMap *map)
 {
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(self);
-  CfGaussblurParams *params = base->params;
+  CfGaussblurParams *params = base->params.values;
 
   if (params->map)
     g_ptr_array_add(self->retired, (gpointer)params->map);
@@ -296,7 +299,7 @@ static void keep_location(GstCudaGaussBlur *self, const gchar *location)
  * one the caller waits for the read, since it may set map-mode=file next, which needs a map. */
 static void set_location(GstCudaGaussBlur *self, const gchar *location)
 {
-  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
+  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params.values;
   CfStatus status = {CF_OK, ""};
   gboolean begins = FALSE, waits;
 
@@ -361,7 +364,7 @@ static void gst_cuda_gauss_blur_get_property(GObject *object, guint id, GValue *
 static void gst_cuda_gauss_blur_finalize(GObject *object)
 {
   GstCudaGaussBlur *self = GST_CUDA_GAUSS_BLUR(object);
-  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
+  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params.values;
 
   cf_map_unref(params->map);
   g_ptr_array_unref(self->retired);

@@ -16,9 +16,11 @@
  * Since: 0.1
  */
 
-#include "cudallf.h"
-
+#include "basefilter.h"
+#include "elements.h"
 #include "llf.h"
+
+G_DECLARE_FINAL_TYPE(GstCudaLlf, gst_cuda_llf, GST, CUDA_LLF, GstCudaFiltersBase)
 
 struct _GstCudaLlf {
   GstCudaFiltersBase parent;

@@ -17,9 +17,11 @@
  * Since: 0.1
  */
 
-#include "cudasepconv.h"
-
+#include "basefilter.h"
+#include "elements.h"
 #include "sepconv.h"
+
+G_DECLARE_FINAL_TYPE(GstCudaSepConv, gst_cuda_sep_conv, GST, CUDA_SEP_CONV, GstCudaFiltersBase)
 
 struct _GstCudaSepConv {
   GstCudaFiltersBase parent;

@@ -15,13 +15,15 @@
  * Since: 0.2
  */
 
-#include "cudatonemap.h"
-
 #include <string.h>
 
+#include "basefilter.h"
 #include "basereport.h"
+#include "elements.h"
 #include "tonemap-caps.h"
 #include "tonemap.h"
+
+G_DECLARE_FINAL_TYPE(GstCudaTonemap, gst_cuda_tonemap, GST, CUDA_TONEMAP, GstCudaFiltersBase)
 
 struct _GstCudaTonemap {
   GstCudaFiltersBase parent;
@@ -35,7 +37,7 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
                                           GstVideoInfo *out_info)
 {
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(filter);
-  CfTonemapParams *params = base->params;
+  CfTonemapParams *params = base->params.values;
   CfStatus status = {CF_OK, ""};
 
   if (!gst_cuda_filters_tonemap_complete_info(in_caps, in_info, &status)) {

@@ -104,8 +104,8 @@ static gboolean check_planes(const GstVideoFrame *frame, const GstVideoInfo *inf
   return TRUE;
 }
 
-gboolean gst_cuda_filters_frame_map(GstVideoFrame *frame, const GstVideoInfo *info,
-                                    GstBuffer *buffer, GstMapFlags flags, CfStatus *status)
+static gboolean map_frame(GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
+                          GstMapFlags flags, CfStatus *status)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
@@ -126,6 +126,42 @@ gboolean gst_cuda_filters_frame_map(GstVideoFrame *frame, const GstVideoInfo *in
     return FALSE;
   }
   return TRUE;
+}
+
+gboolean gst_cuda_filters_frames_map(GstCudaFiltersFrames *frames, const GstVideoInfo *in_info,
+                                     const GstVideoInfo *out_info, GstBuffer *input,
+                                     GstBuffer *output, GstMapFlags flags, CfStatus *status)
+{
+  frames->in_place = input == output;
+  if (!map_frame(&frames->source, in_info, input,
+                 flags | (frames->in_place ? GST_MAP_READWRITE : GST_MAP_READ), status))
+    return FALSE;
+  if (frames->in_place) {
+    frames->destination = frames->source;
+    return TRUE;
+  }
+  if (map_frame(&frames->destination, out_info, output, flags | GST_MAP_WRITE, status))
+    return TRUE;
+  gst_video_frame_unmap(&frames->source);
+  return FALSE;
+}
+
+void gst_cuda_filters_frames_unmap(GstCudaFiltersFrames *frames)
+{
+  if (!frames->in_place)
+    gst_video_frame_unmap(&frames->destination);
+  gst_video_frame_unmap(&frames->source);
+}
+
+CfPicture gst_cuda_filters_frame_picture(const GstVideoFrame *frame)
+{
+  CfPicture picture = {{NULL}, {0}};
+
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
+    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
+    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+  }
+  return picture;
 }
 
 gboolean gst_cuda_filters_frame_is_plain(GstBuffer *buffer, const GstVideoInfo *info)
@@ -159,19 +195,14 @@ static void copy_planes(const GstVideoFrame *destination, const GstVideoFrame *s
 gboolean gst_cuda_filters_frame_copy(GstBuffer *destination, GstBuffer *source,
                                      const GstVideoInfo *info, CfStatus *status)
 {
-  GstVideoFrame from, to;
+  GstCudaFiltersFrames frames;
   CfVideo video;
 
   if (!gst_cuda_filters_video_from_info(info, &video))
     return cf_fail(status, CF_ERROR_FAILED, "frames of an unknown format cannot be copied");
-  if (!gst_cuda_filters_frame_map(&from, info, source, GST_MAP_READ, status))
+  if (!gst_cuda_filters_frames_map(&frames, info, info, source, destination, 0, status))
     return FALSE;
-  if (!gst_cuda_filters_frame_map(&to, info, destination, GST_MAP_WRITE, status)) {
-    gst_video_frame_unmap(&from);
-    return FALSE;
-  }
-  copy_planes(&to, &from, &video);
-  gst_video_frame_unmap(&to);
-  gst_video_frame_unmap(&from);
+  copy_planes(&frames.destination, &frames.source, &video);
+  gst_cuda_filters_frames_unmap(&frames);
   return TRUE;
 }

@@ -6,15 +6,26 @@
 
 #include <gst/video/video.h>
 
-#include "status.h"
+#include "image.h"
 
-/* Maps `buffer` with `flags` (GST_MAP_CUDA for device pointers) and without a reference: the caller
- * keeps the buffer. With a crop meta, planes start at the cropped picture. Unlike
- * gst_video_frame_map, fails for frames of another format or with fewer pixels than `info`, for
- * crop rectangles of another size or between chroma samples, and for planes that reach beyond their
- * memory. */
-gboolean gst_cuda_filters_frame_map(GstVideoFrame *frame, const GstVideoInfo *info,
-                                    GstBuffer *buffer, GstMapFlags flags, CfStatus *status);
+/* Input and output of a filter, mapped. Where both are the same buffer, so are their planes. */
+typedef struct {
+  GstVideoFrame source, destination;
+  gboolean in_place;
+} GstCudaFiltersFrames;
+
+/* Maps `input` for reading and `output` for writing, with `flags` (GST_MAP_CUDA for device
+ * pointers) and without references: the caller keeps the buffers. With a crop meta, planes start at
+ * the cropped picture. Unlike gst_video_frame_map, fails for frames of another format or with fewer
+ * pixels than the info, for crop rectangles of another size or between chroma samples, and for
+ * planes that reach beyond their memory. */
+gboolean gst_cuda_filters_frames_map(GstCudaFiltersFrames *frames, const GstVideoInfo *in_info,
+                                     const GstVideoInfo *out_info, GstBuffer *input,
+                                     GstBuffer *output, GstMapFlags flags, CfStatus *status);
+void gst_cuda_filters_frames_unmap(GstCudaFiltersFrames *frames);
+
+/* The planes of a mapped frame. */
+CfPicture gst_cuda_filters_frame_picture(const GstVideoFrame *frame);
 
 /* Whether `buffer` has the layout of `info`, so that it can be read without a video meta. */
 gboolean gst_cuda_filters_frame_is_plain(GstBuffer *buffer, const GstVideoInfo *info);

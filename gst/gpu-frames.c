@@ -47,25 +47,15 @@ static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                            GstBuffer *input, GstBuffer *output, gpointer before, gpointer stream,
                            CfStatus *status)
 {
-  const gboolean in_place = input == output;
-  GstVideoFrame source, destination;
+  GstCudaFiltersFrames frames;
   gboolean good;
 
-  if (!gst_cuda_filters_frame_map(&source, in_info, input,
-                                  GST_MAP_CUDA | (in_place ? GST_MAP_READWRITE : GST_MAP_READ),
-                                  status))
+  if (!gst_cuda_filters_frames_map(&frames, in_info, out_info, input, output, GST_MAP_CUDA, status))
     return FALSE;
-  if (!in_place && !gst_cuda_filters_frame_map(&destination, out_info, output,
-                                               GST_MAP_CUDA | GST_MAP_WRITE, status)) {
-    gst_video_frame_unmap(&source);
-    return FALSE;
-  }
   good = order_after(gpu, stream, before, status) &&
-         gst_cuda_filters_worker_run(worker, &source, in_place ? &source : &destination,
-                                     gst_cuda_filters_compat_stream_handle(stream), status);
-  if (!in_place)
-    gst_video_frame_unmap(&destination);
-  gst_video_frame_unmap(&source);
+         gst_cuda_filters_worker_run(worker, &frames, gst_cuda_filters_compat_stream_handle(stream),
+                                     status);
+  gst_cuda_filters_frames_unmap(&frames);
   return good;
 }
 

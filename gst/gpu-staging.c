@@ -10,8 +10,8 @@
 #define COPY_THREADS 16
 
 typedef struct {
-  GstBuffer *source_buffer, *destination_buffer; /* may be the same */
-  GstVideoFrame source, destination;
+  GstBuffer *source, *destination; /* may be the same */
+  GstCudaFiltersFrames frames;
   GstClockTime start;
   guint ticket;
 } Slot;
@@ -56,54 +56,15 @@ static Slot *slot_of(GstCudaFiltersStaging *staging, guint number)
   return &staging->slots[number % G_N_ELEMENTS(staging->slots)];
 }
 
-static gboolean is_in_place(const Slot *slot)
-{
-  return slot->source_buffer == slot->destination_buffer;
-}
-
-static gboolean map_slot(const GstCudaFiltersStaging *staging, Slot *slot, CfStatus *status)
-{
-  if (!gst_cuda_filters_frame_map(&slot->source, &staging->input, slot->source_buffer,
-                                  is_in_place(slot) ? GST_MAP_READWRITE : GST_MAP_READ, status))
-    return FALSE;
-  if (is_in_place(slot)) {
-    slot->destination = slot->source;
-    return TRUE;
-  }
-  if (gst_cuda_filters_frame_map(&slot->destination, &staging->output, slot->destination_buffer,
-                                 GST_MAP_WRITE, status))
-    return TRUE;
-  gst_video_frame_unmap(&slot->source);
-  return FALSE;
-}
-
-static void unmap_slot(Slot *slot)
-{
-  if (!is_in_place(slot))
-    gst_video_frame_unmap(&slot->destination);
-  gst_video_frame_unmap(&slot->source);
-}
-
 /* Empties the slot; returns the output buffer. */
 static GstBuffer *release_buffers(Slot *slot)
 {
-  GstBuffer *output = slot->destination_buffer;
+  GstBuffer *output = slot->destination;
 
-  if (!is_in_place(slot))
-    gst_buffer_unref(slot->source_buffer);
-  slot->source_buffer = slot->destination_buffer = NULL;
+  if (slot->source != output)
+    gst_buffer_unref(slot->source);
+  slot->source = slot->destination = NULL;
   return output;
-}
-
-static CfPicture picture_of(const GstVideoFrame *frame)
-{
-  CfPicture picture = {{NULL}, {0}};
-
-  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
-    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
-    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
-  }
-  return picture;
 }
 
 typedef struct {
@@ -121,13 +82,14 @@ static bool run_worker(void *context, const CfJob *job, CfStatus *status)
 static gboolean enqueue(GstCudaFiltersStaging *staging, Slot *slot, GstCudaFiltersWorker *worker,
                         guint64 limit, gpointer stream, CfStatus *status)
 {
-  const CfPicture from = picture_of(&slot->source), to = picture_of(&slot->destination);
-  Filter filter = {worker, GST_VIDEO_FRAME_IS_INTERLACED(&slot->source)};
+  const CfPicture from = gst_cuda_filters_frame_picture(&slot->frames.source);
+  const CfPicture to = gst_cuda_filters_frame_picture(&slot->frames.destination);
+  Filter filter = {worker, GST_VIDEO_FRAME_IS_INTERLACED(&slot->frames.source)};
   const gint halo = gst_cuda_filters_worker_halo(worker, filter.interlaced);
   CfStrips strips;
 
   cf_host_transfer_stage(staging->transfer,
-                         gst_cuda_filters_is_pinned(slot->source_buffer) ? NULL : cf_parallel_for,
+                         gst_cuda_filters_is_pinned(slot->source) ? NULL : cf_parallel_for,
                          staging->threads);
   return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker),
                         gst_cuda_filters_worker_destination(worker), halo, (size_t)limit, status) &&
@@ -143,15 +105,16 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
 {
   Slot *slot = slot_of(staging, staging->submitted);
 
-  slot->source_buffer = input;
-  slot->destination_buffer = output;
+  slot->source = input;
+  slot->destination = output;
   slot->start = gst_util_get_timestamp();
-  if (!map_slot(staging, slot, status)) {
+  if (!gst_cuda_filters_frames_map(&slot->frames, &staging->input, &staging->output, input, output,
+                                   0, status)) {
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
   }
   if (!enqueue(staging, slot, worker, limit, stream, status)) {
-    unmap_slot(slot);
+    gst_cuda_filters_frames_unmap(&slot->frames);
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
   }
@@ -163,7 +126,7 @@ GstBuffer *gst_cuda_filters_staging_release(GstCudaFiltersStaging *staging)
 {
   Slot *slot = slot_of(staging, staging->finished++);
 
-  unmap_slot(slot);
+  gst_cuda_filters_frames_unmap(&slot->frames);
   return release_buffers(slot);
 }
 

@@ -3,11 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "cudablockavg.h"
-#include "cudagaussblur.h"
-#include "cudallf.h"
-#include "cudasepconv.h"
-#include "cudatonemap.h"
+#include "elements.h"
 #include "gpu.h"
 
 static gboolean plugin_init(GstPlugin *plugin)

@@ -208,7 +208,6 @@ static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegion
   }
   scaled.region = region;
   scaled.whole = regions->whole ? region + count : NULL;
-  scaled.field = true;
   return scaled;
 }
 
@@ -249,27 +248,16 @@ gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJ
   return run_part(worker, FRAME, job, status);
 }
 
-static CfPicture picture_of_frame(const GstVideoFrame *frame)
-{
-  CfPicture picture = {{NULL}, {0}};
-
-  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
-    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
-    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
-  }
-  return picture;
-}
-
-gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
-                                     const GstVideoFrame *destination, void *stream,
+gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker,
+                                     const GstCudaFiltersFrames *frames, void *stream,
                                      CfStatus *status)
 {
-  const CfJob job = {.source = picture_of_frame(source),
-                     .destination = picture_of_frame(destination),
+  const CfJob job = {.source = gst_cuda_filters_frame_picture(&frames->source),
+                     .destination = gst_cuda_filters_frame_picture(&frames->destination),
                      .stream = stream};
 
-  return gst_cuda_filters_worker_run_job(worker, &job, GST_VIDEO_FRAME_IS_INTERLACED(source),
-                                         status);
+  return gst_cuda_filters_worker_run_job(worker, &job,
+                                         GST_VIDEO_FRAME_IS_INTERLACED(&frames->source), status);
 }
 
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced)

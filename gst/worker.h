@@ -8,6 +8,7 @@
 #include <gst/video/video.h>
 
 #include "engine.h"
+#include "frames.h"
 
 typedef struct _GstCudaFiltersWorker GstCudaFiltersWorker;
 
@@ -36,10 +37,10 @@ void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfR
 void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seconds,
                                       gboolean fresh);
 
-/* Filters a mapped frame into another one (or itself, where the engine works in place), field by
- * field if `source` is interlaced. `stream` is that of CfJob. */
-gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
-                                     const GstVideoFrame *destination, void *stream,
+/* Filters a frame into another one (or itself, where the engine works in place), field by field if
+ * the source is interlaced. `stream` is that of CfJob. */
+gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker,
+                                     const GstCudaFiltersFrames *frames, void *stream,
                                      CfStatus *status);
 
 /* Likewise for the planes, rows and stream of `job`, which may be a part of the rows if

@@ -31,8 +31,4 @@ typedef struct {
   double feather; /* 0..256 luma pixels over which the coverage fades outwards from a fully covered
                      region; ellipses take at least 1 */
   bool outside;   /* regions exclude: what lies in no region is covered */
-
-  /* As CfVideo.field of the picture, whose rows are counted here and in `region`. Heights are
-   * doubled before they are compared with widths, or blocks and sigmas computed from them. */
-  bool field;
 } CfRegions;

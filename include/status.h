@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum {
   CF_OK = 0,
@@ -26,3 +27,6 @@ typedef struct {
  * write `return cf_fail (status, ...)`. */
 bool cf_fail(CfStatus *status, CfCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* `bytes` zeroed bytes, or NULL with CF_ERROR_NO_MEMORY. The caller frees them with free(). */
+void *cf_zeroed(size_t bytes, CfStatus *status);

@@ -40,8 +40,8 @@ double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *re
   double largest = 0.0, smallest = CF_LARGEST_SIGMA;
 
   for (int i = 0; i < regions->count; i++) {
-    const double sigma =
-        cf_blur_field_side_sigma(field, cf_region_side(regions, &regions->region[i]));
+    const double sigma = cf_blur_field_side_sigma(
+        field, cf_region_side(&field->video, regions, &regions->region[i]));
 
     largest = fmax(largest, sigma);
     smallest = fmin(smallest, sigma);

@@ -84,7 +84,7 @@ bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *region
   shape->smaller_axis = width < height ? width : height;
   shape->x = clamp(whole_of(regions, region)->x, -LARGEST_COORDINATE, LARGEST_COORDINATE);
   shape->y = clamp(whole_of(regions, region)->y, -LARGEST_COORDINATE, LARGEST_COORDINATE);
-  shape->side = cf_region_side(regions, region);
+  shape->side = cf_region_side(video, regions, region);
   return true;
 }
 
@@ -129,12 +129,23 @@ CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma)
                   (luma.y1 + round_y) >> info->subsampling_y};
 }
 
-int cf_region_side(const CfRegions *regions, const CfRegion *region)
+static int shorter_side(const CfVideo *video, int width, int64_t height)
+{
+  const int64_t shown = video->field ? 2 * height : height;
+
+  return clamp(width < shown ? width : shown, 0, LARGEST_COORDINATE);
+}
+
+int cf_picture_side(const CfVideo *video)
+{
+  return shorter_side(video, video->width, video->height);
+}
+
+int cf_region_side(const CfVideo *video, const CfRegions *regions, const CfRegion *region)
 {
   const CfRegion *whole = whole_of(regions, region);
-  const int64_t height = (int64_t)whole->height * (regions->field ? 2 : 1);
 
-  return clamp(whole->width < height ? whole->width : height, 0, LARGEST_COORDINATE);
+  return shorter_side(video, whole->width, whole->height);
 }
 
 bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region)

@@ -49,9 +49,10 @@ CfRect cf_coverage_bounds(const CfVideo *video, const CfRegions *regions);
 /* The samples of `plane` that the luma pixels `luma` belong to. */
 CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma);
 
-/* The shorter side, in luma pixels, of a region or of its CfRegions.whole; of fields, in pixels of
- * the frame. */
-int cf_region_side(const CfRegions *regions, const CfRegion *region);
+/* The shorter side, in luma pixels, of a picture, and of a region or its CfRegions.whole; of
+ * fields, in pixels of the frame. */
+int cf_picture_side(const CfVideo *video);
+int cf_region_side(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
 
 /* Whether the region is a rectangle that contains the whole picture. */
 bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region);

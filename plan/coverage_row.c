@@ -21,9 +21,7 @@ typedef struct {
 /* Whether region `a` owns a pixel that `a` and `b` cover equally. */
 static bool is_preferred(const CfCoverage *frame, int a, int b)
 {
-  const int side_a = frame->region[a].shape.side, side_b = frame->region[b].shape.side;
-
-  return side_a > side_b || (side_a == side_b && a < b);
+  return cf_owns_before(frame->region[a].shape.side, a, frame->region[b].shape.side, b);
 }
 
 static void claim(const Line *line, int i, int coverage, int region)

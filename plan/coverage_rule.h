@@ -105,6 +105,13 @@ CF_SHARED int cf_shape_coverage(const CfCoverageRule *rule, const CfShape *shape
                        : cf_rectangle_coverage(rule, shape, x, y);
 }
 
+/* Whether, of two regions that cover a sample equally, the first owns it: that with the longer
+ * CfShape.side or, of equals, that with the lower index in the list. */
+CF_SHARED bool cf_owns_before(int side, int index, int other_side, int other_index)
+{
+  return side > other_side || (side == other_side && index < other_index);
+}
+
 /* The code value of a sample of which `coverage` 256ths are filtered, rounded half up. */
 CF_SHARED uint32_t cf_mix(uint32_t source, uint32_t filtered, uint32_t coverage)
 {

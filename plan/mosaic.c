@@ -20,10 +20,7 @@ static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
 
 CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video)
 {
-  const CfRegion frame = {0, 0, video->width, video->height};
-  const CfRegions regions = {.region = &frame, .count = 1, .field = video->field};
-
-  return grid(params, 0, 0, cf_region_side(&regions, &frame));
+  return grid(params, 0, 0, cf_picture_side(video));
 }
 
 CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape)

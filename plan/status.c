@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool cf_fail(CfStatus *status, CfCode code, const char *format, ...)
 {
@@ -15,4 +16,13 @@ bool cf_fail(CfStatus *status, CfCode code, const char *format, ...)
     va_end(arguments);
   }
   return false;
+}
+
+void *cf_zeroed(size_t bytes, CfStatus *status)
+{
+  void *memory = calloc(1, bytes);
+
+  if (!memory)
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  return memory;
 }

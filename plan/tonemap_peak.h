@@ -34,27 +34,34 @@ typedef struct {
   float rise, fall;
 } CfTonemapPace;
 
-/* The highest bin such that at most one sample in BRIGHTER lies above it. */
-CF_SHARED int cf_tonemap_brightest_bin(const uint32_t *histogram, uint32_t samples)
+/* The highest bin such that at most one sample in BRIGHTER lies above it; `counts` are those of the
+ * coarse bins, which are searched first. */
+CF_SHARED int cf_tonemap_brightest_bin(const uint32_t *histogram, const uint32_t *counts,
+                                       uint32_t samples)
 {
+  const int width = CF_TONEMAP_BINS / CF_TONEMAP_CUT_BINS;
   uint64_t above = 0;
-  int bin = CF_TONEMAP_BINS - 1;
+  int coarse = CF_TONEMAP_CUT_BINS - 1;
 
-  for (; bin > 0; bin--) {
+  for (; coarse > 0 && (above + counts[coarse]) * CF_TONEMAP_BRIGHTER <= samples; coarse--)
+    above += counts[coarse];
+  for (int bin = width * coarse + width - 1; bin > 0; bin--) {
     above += histogram[bin];
     if (above * CF_TONEMAP_BRIGHTER > samples)
-      break;
+      return bin;
   }
-  return bin;
+  return 0;
 }
 
 /* Updates `memory` with a frame of `samples` samples, whose coarse bins have `counts`. The frame's
- * own peak is the upper edge of bin `brightest`, but at least white. On the first frame and after a
- * cut `memory` takes that peak, otherwise it moves towards it at `pace`. */
+ * own peak is the upper edge of its brightest bin, but at least white. On the first frame and after
+ * a cut `memory` takes that peak, otherwise it moves towards it at `pace`. */
 CF_SHARED void cf_tonemap_follow(CfTonemapMemory *memory, const CfTonemapParams *params,
-                                 int brightest, const uint32_t counts[CF_TONEMAP_CUT_BINS],
-                                 uint32_t samples, CfTonemapPace pace)
+                                 const uint32_t *histogram,
+                                 const uint32_t counts[CF_TONEMAP_CUT_BINS], uint32_t samples,
+                                 CfTonemapPace pace)
 {
+  const int brightest = cf_tonemap_brightest_bin(histogram, counts, samples);
   const double white = cf_tonemap_log(cf_tonemap_white(params));
   const double edge = (brightest + 1.0) / CF_TONEMAP_BINS * CF_TONEMAP_STOPS;
   const float measured = (float)fmax(edge, white), step = measured - memory->peak;

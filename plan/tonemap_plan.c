@@ -198,7 +198,6 @@ double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *para
 
   for (int i = 0; i < CF_TONEMAP_BINS; i++)
     coarse[i / (CF_TONEMAP_BINS / CF_TONEMAP_CUT_BINS)] += histogram[i];
-  cf_tonemap_follow(memory, params, cf_tonemap_brightest_bin(histogram, samples), coarse, samples,
-                    cf_tonemap_pace(seconds));
+  cf_tonemap_follow(memory, params, histogram, coarse, samples, cf_tonemap_pace(seconds));
   return cf_tonemap_nits(memory->peak);
 }

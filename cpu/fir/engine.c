@@ -228,12 +228,10 @@ static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWo
 
 CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, CfStatus *status)
 {
-  CfCpuFir *fir = calloc(1, sizeof *fir);
+  CfCpuFir *fir = cf_zeroed(sizeof *fir, status);
 
-  if (!fir) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filter");
+  if (!fir)
     return NULL;
-  }
   fir->video = *video;
   fir->threads = cf_thread_count(options->threads);
   fir->has_matrix = cf_fir_matrix_available();

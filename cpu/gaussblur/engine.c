@@ -286,12 +286,10 @@ static void close_state(void *state)
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  Blur *blur = calloc(1, sizeof *blur);
+  Blur *blur = cf_zeroed(sizeof *blur, status);
 
-  if (!blur) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur");
+  if (!blur)
     return NULL;
-  }
   blur->video = *video;
   blur->threads = cf_thread_count(options->threads);
   blur->algorithm = "none";

@@ -275,12 +275,10 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
 
 CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
-  CfCpuSharpen *sharpen = calloc(1, sizeof *sharpen);
+  CfCpuSharpen *sharpen = cf_zeroed(sizeof *sharpen, status);
 
-  if (!sharpen) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory to sharpen by pyramids");
+  if (!sharpen)
     return NULL;
-  }
   sharpen->video = *video;
   sharpen->p = plane;
   sharpen->threads = threads;

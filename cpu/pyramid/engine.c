@@ -38,12 +38,10 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizon
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
   const CfFormatInfo *info = cf_format_info(video->format);
-  CfCpuPyramid *pyramid = calloc(1, sizeof *pyramid);
+  CfCpuPyramid *pyramid = cf_zeroed(sizeof *pyramid, status);
 
-  if (!pyramid) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+  if (!pyramid)
     return NULL;
-  }
   pyramid->video = *video;
   pyramid->p = plane;
   pyramid->threads = threads;

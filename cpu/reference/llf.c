@@ -284,12 +284,10 @@ static bool update(void *opaque, const void *params, CfStatus *status)
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  State *state = calloc(1, sizeof *state);
+  State *state = cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of memory");
+  if (!state)
     return NULL;
-  }
   state->video = *video;
   state->threads = cf_thread_count(options->threads);
   state->components = cf_llf_components(video, state->component);

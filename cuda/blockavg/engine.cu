@@ -41,7 +41,7 @@ struct State {
   CfDevice *device;
   CfBlockavgParams params;
   FusedRegions *fused;
-  GeneralMosaic *general;
+  GeneralMosaic general;
   bool copies; /* blocks of one pixel with alpha: frames are copied, transparent pixels included */
   Kernel kernel; /* for whole frames; NULL: they are done by `general` */
   Job job;       /* without pointers and strides */
@@ -186,24 +186,22 @@ void close_state(void *opaque)
   State *state = (State *)opaque;
 
   close_fused(state->fused);
-  close_general(state->general);
+  free(state->general.work);
   free(state);
 }
 
 void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                  CfStatus *status)
 {
-  State *state = (State *)calloc(1, sizeof *state);
+  State *state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->device = options->device;
   state->fused = open_fused(options->device, video, status);
-  state->general = state->fused ? open_general(options->device, video, status) : nullptr;
-  if (!state->general) {
+  state->general = {options->device, *video, nullptr, 0};
+  if (!state->fused) {
     close_state(state);
     return nullptr;
   }
@@ -270,7 +268,7 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
     return cf_cuda_fill(state->device, &state->video, work->regions, &work->source,
                         params->fill_color, &work->destination, work->stream, status);
   state->algorithm = "general";
-  return run_general(state->general, params, work, status);
+  return run_general(&state->general, params, work, status);
 }
 
 /* CfEngine.run_packed: averages macropixels as pixels of four channels. */

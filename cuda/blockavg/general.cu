@@ -24,14 +24,6 @@ extern "C" {
 namespace cf::blockavg
 {
 
-namespace
-{
-
-/* Sums of a slice fit 32 bits, also of colours times alpha. */
-static_assert(kSlicePixels <= 16384, "no more than a row of the widest block");
-
-constexpr int kTileWidth = 128, kTileHeight = 16; /* samples of a tile of write_samples */
-
 struct RegionWork {
   int shape;         /* index in the shape list; -1: everything outside all regions */
   CfRect rect;       /* luma pixels that may be covered */
@@ -46,6 +38,14 @@ struct RegionWork {
   int64_t first_slice;
   int64_t first_tile;
 };
+
+namespace
+{
+
+/* Sums of a slice fit 32 bits, also of colours times alpha. */
+static_assert(kSlicePixels <= 16384, "no more than a row of the widest block");
+
+constexpr int kTileWidth = 128, kTileHeight = 16; /* samples of a tile of write_samples */
 
 /* The kernels' parameter. */
 struct Frame {
@@ -260,19 +260,7 @@ __global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant_
     write_sample<Sample>(frame, work, tile_shapes, plane, x, y);
 }
 
-} // namespace
-
 /* --- the host --- */
-
-struct GeneralMosaic {
-  CfDevice *device;
-  CfVideo video;
-  int capacity;
-  RegionWork *work; /* [capacity], host memory */
-};
-
-namespace
-{
 
 bool reserve(GeneralMosaic *self, int count, CfStatus *status)
 {
@@ -395,45 +383,21 @@ bool run_frame(const GeneralMosaic *self, Frame *frame, cudaStream_t stream, CfS
     sums += (size_t)frame->blocks * format->plane[p].channels;
   }
   const size_t sum_bytes = sums * sizeof *frame->sums[0];
-  uint8_t *scratch = (uint8_t *)cf_scratch_take(self->device, sum_bytes + list_bytes + colour_bytes,
-                                                stream, status);
-  if (!scratch)
-    return false;
-  for (int p = 0; p < format->planes; p++)
-    frame->sums[p] = (unsigned long long *)scratch + first[p];
-  frame->work = (const RegionWork *)(scratch + sum_bytes);
-  frame->colours = (uint32_t *)(scratch + sum_bytes + list_bytes);
-  const bool good = cf_device_fill(scratch, frame->mode == CF_BLOCKAVG_MIN ? 0xff : 0, sum_bytes,
-                                   stream, status) &&
-                    cf_cuda_ok(cudaMemcpyAsync(scratch + sum_bytes, self->work, list_bytes,
-                                               cudaMemcpyHostToDevice, stream),
-                               "copying regions to the device", status) &&
-                    (cf_sample_bytes(format) == 2 ? launch_all<uint16_t>(*frame, stream, status)
-                                                  : launch_all<uint8_t>(*frame, stream, status));
-  return cf_scratch_give(self->device, scratch, stream, good ? status : nullptr) && good;
+  return cf_with_scratch(
+      self->device, sum_bytes + list_bytes + colour_bytes, stream, status, [&](uint8_t *scratch) {
+        for (int p = 0; p < format->planes; p++)
+          frame->sums[p] = (unsigned long long *)scratch + first[p];
+        frame->work = (const RegionWork *)(scratch + sum_bytes);
+        frame->colours = (uint32_t *)(scratch + sum_bytes + list_bytes);
+        return cf_device_fill(scratch, frame->mode == CF_BLOCKAVG_MIN ? 0xff : 0, sum_bytes, stream,
+                              status) &&
+               cf_upload(scratch + sum_bytes, self->work, list_bytes, stream, status) &&
+               (cf_sample_bytes(format) == 2 ? launch_all<uint16_t>(*frame, stream, status)
+                                             : launch_all<uint8_t>(*frame, stream, status));
+      });
 }
 
 } // namespace
-
-GeneralMosaic *open_general(CfDevice *device, const CfVideo *video, CfStatus *status)
-{
-  GeneralMosaic *self = (GeneralMosaic *)calloc(1, sizeof *self);
-
-  if (!self) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-    return nullptr;
-  }
-  self->device = device;
-  self->video = *video;
-  return self;
-}
-
-void close_general(GeneralMosaic *self)
-{
-  if (self)
-    free(self->work);
-  free(self);
-}
 
 bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJob *job,
                  CfStatus *status)
@@ -441,7 +405,6 @@ bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJo
   const cudaStream_t stream = (cudaStream_t)job->stream;
   CfRegions everywhere = {};
   Frame frame = {};
-  void *shapes;
 
   everywhere.outside = true;
   const CfRegions *regions = job->regions ? job->regions : &everywhere;
@@ -458,12 +421,8 @@ bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJo
     return false;
   if (frame.count == 0)
     return true;
-  if (!cf_shape_list_make(&frame.shapes, self->device, &self->video, regions, job->stream, &shapes,
-                          status))
-    return false;
-  const bool good = run_frame(self, &frame, stream, status);
-  return (!shapes || cf_scratch_give(self->device, shapes, stream, good ? status : nullptr)) &&
-         good;
+  return cf_with_shapes(&frame.shapes, self->device, &self->video, regions, job->stream, status,
+                        [&] { return run_frame(self, &frame, stream, status); });
 }
 
 } // namespace cf::blockavg

@@ -17,13 +17,12 @@ namespace cf::blockavg
 {
 
 /* For pictures of one CfVideo. Not for use by several threads at once. */
-struct GeneralMosaic;
-
-/* NULL on failure. `device` is borrowed. */
-GeneralMosaic *open_general(CfDevice *device, const CfVideo *video, CfStatus *status);
-
-/* NULL is allowed. */
-void close_general(GeneralMosaic *self);
+struct GeneralMosaic {
+  CfDevice *device; /* borrowed */
+  CfVideo video;
+  struct RegionWork *work; /* [capacity], host memory, NULL at first; the owner frees it */
+  int capacity;
+};
 
 /* Enqueues a job. Allocates host memory if the list is longer than any before; device memory is
  * scratch. */

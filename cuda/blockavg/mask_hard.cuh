@@ -59,7 +59,7 @@ __device__ inline void find_others(const FusedFrame &frame, const Boxes &boxes, 
           samples_of_blocks(plane, footprint);
     } else {
       const int other_side = box_side(&frame.rule, &other);
-      if (other_side > side || (other_side == side && i < own))
+      if (cf_owns_before(other_side, i, side, own))
         found->rect[kMostRegions - 1 - atomicAdd(&found->removed, 1)] =
             covered_samples(plane, other);
     }

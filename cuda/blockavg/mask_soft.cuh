@@ -226,8 +226,7 @@ __device__ inline bool belongs_to_other(const FusedFrame &frame, const Boxes &bo
     const SoftShape rival = i < kPrepared ? soft.shape[i] : shape_of(frame, boxes[index]);
     const int other = sample_coverage(frame, rival, plane, x, y);
     if (other > coverage ||
-        (other == coverage && (rival.exact.side > shape.exact.side ||
-                               (rival.exact.side == shape.exact.side && index < own))))
+        (other == coverage && cf_owns_before(rival.exact.side, index, shape.exact.side, own)))
       return true;
   }
   return false;

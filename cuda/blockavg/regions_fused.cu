@@ -120,15 +120,13 @@ cudaError_t launch(FusedRegions *self, bool waits, cudaStream_t stream)
 }
 
 /* Puts the list where the kernel finds it: with the parameters or, if it is long, at `memory`. */
-bool place_list(FusedRegions *self, BoxList<kMostRegions> *memory, cudaStream_t stream,
-                CfStatus *status)
+bool place_list(FusedRegions *self, BoxList<kMostRegions> *memory, void *stream, CfStatus *status)
 {
   const BoxList<kMostRegions> *list = &self->list.list;
 
   self->frame.list = memory;
   if (memory)
-    return cf_cuda_ok(cudaMemcpyAsync(memory, list, sizeof *list, cudaMemcpyHostToDevice, stream),
-                      "copying regions to the device", status);
+    return cf_upload(memory, list, sizeof *list, stream, status);
   memcpy(self->inline_list.box, list->box, sizeof self->inline_list.box);
   memcpy(self->inline_list.start, list->start, sizeof self->inline_list.start);
   return true;
@@ -150,22 +148,13 @@ bool copy_source(const FusedRegions *self, uint8_t *memory, CfJob *work, CfStatu
 
 FusedRegions *open_fused(CfDevice *device, const CfVideo *video, CfStatus *status)
 {
-  FusedRegions *self = (FusedRegions *)calloc(1, sizeof *self);
-  int index = 0, cooperates = 0;
+  FusedRegions *self = (FusedRegions *)cf_zeroed(sizeof *self, status);
 
-  if (!self) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!self)
     return nullptr;
-  }
-  if (!cf_cuda_ok(cudaGetDevice(&index), "asking for the current GPU", status) ||
-      !cf_cuda_ok(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, index),
-                  "reading the GPU's properties", status)) {
-    free(self);
-    return nullptr;
-  }
   self->device = device;
   self->video = *video;
-  self->cooperates = cooperates != 0;
+  self->cooperates = device->cooperates;
   return self;
 }
 
@@ -214,7 +203,6 @@ bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status)
   const size_t bytes =
       list_bytes + (reads_copy ? cf_strips_lay_out(video, video->height, nullptr, nullptr) : 0);
   CfJob work = *job;
-  uint8_t *memory = nullptr;
   cudaError_t result = cudaSuccess;
 
   if (!in_place && !cf_copy_picture(CF_COPY_ON_DEVICE, video, &job->destination, &job->source,
@@ -222,24 +210,21 @@ bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status)
     return false;
   if (self->list.boxes == 0)
     return true;
-  if (bytes > 0 && !(memory = (uint8_t *)cf_scratch_take(self->device, bytes, job->stream, status)))
-    return false;
-  bool good = (!reads_copy || copy_source(self, memory + list_bytes, &work, status)) &&
-              place_list(self, list_bytes > 0 ? (BoxList<kMostRegions> *)memory : nullptr,
-                         (cudaStream_t)job->stream, status);
-  if (good) {
+  const bool good = cf_with_scratch(self->device, bytes, job->stream, status, [&](uint8_t *memory) {
+    if ((reads_copy && !copy_source(self, memory + list_bytes, &work, status)) ||
+        !place_list(self, list_bytes > 0 ? (BoxList<kMostRegions> *)memory : nullptr, job->stream,
+                    status))
+      return false;
     set_pictures(&self->frame.job, &work);
     result = launch(self, waits, (cudaStream_t)job->stream);
-  }
-
+    return cf_cuda_ok(result, "averaging the blocks of regions",
+                      result == cudaErrorCooperativeLaunchTooLarge ? nullptr : status);
+  });
+  if (result != cudaErrorCooperativeLaunchTooLarge)
+    return good;
   /* The occupancy is that of a whole GPU; with MPS a process may have a part of it. */
-  const bool too_large = result == cudaErrorCooperativeLaunchTooLarge;
-  good =
-      cf_cuda_ok(result, "averaging the blocks of regions", too_large ? nullptr : status) && good;
-  self->cooperates = self->cooperates && !too_large;
-  good = (!memory || cf_scratch_give(self->device, memory, job->stream, good ? status : nullptr)) &&
-         good;
-  return too_large ? run_fused(self, job, status) : good;
+  self->cooperates = false;
+  return run_fused(self, job, status);
 }
 
 } // namespace cf::blockavg

@@ -43,7 +43,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
   }
   rule.blocks_across = params->blocks_across;
   rule.anchored = !rule.single && params->anchor == CF_BLOCKAVG_REGION;
-  rule.field = regions->field;
+  rule.field = video->field;
   return rule;
 }
 

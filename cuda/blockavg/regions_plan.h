@@ -45,7 +45,7 @@ struct FootprintRule {
   int blocks_across;
   bool single;   /* all blocks are of one grid, the picture's */
   bool anchored; /* each region's grid starts at its box */
-  bool field;    /* CfRegions.field */
+  bool field;    /* CfVideo.field */
 };
 
 /* All in luma pixels. */

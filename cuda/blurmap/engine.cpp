@@ -115,8 +115,8 @@ bool send_lods(CfCudaBlurMap *blur, void *stream, CfStatus *status)
   bool sent = true;
 
   for (int p = 0; !blur->lods_sent && sent && p < blur->planes; p++)
-    sent = upload(blur->lods + p * kLods, blur->plane[p].levels.position, kLods * sizeof(float),
-                  stream, status);
+    sent = cf_upload(blur->lods + p * kLods, blur->plane[p].levels.position, kLods * sizeof(float),
+                     stream, status);
   blur->lods_sent = sent;
   return sent;
 }
@@ -127,7 +127,7 @@ bool send_values(CfCudaBlurMap *blur, const CfMap *map, void *stream, CfStatus *
       (size_t)cf_map_width(map) * (size_t)cf_map_height(map) * sizeof *blur->values;
 
   return grow((void **)&blur->values, &blur->values_bytes, bytes, status) &&
-         upload(blur->values, cf_map_values(map), bytes, stream, status);
+         cf_upload(blur->values, cf_map_values(map), bytes, stream, status);
 }
 
 /* ---- the job ---- */
@@ -162,7 +162,7 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->shape = cf_map_shape(&blur->video, &field->params, p);
 }
 
-/* Describes a job, without its regions. */
+/* Describes a job, without the list of its regions. */
 void describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, MapJob *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
@@ -179,25 +179,17 @@ void describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJ
   to->mode = cf_blur_field_is_relative(field, job->regions) ? CF_MAP_NONE : field->params.map_mode;
   for (int p = 0; p < blur->planes; p++)
     describe_plane(blur, field, job, p, &to->plane[p]);
+  if (to->mode == CF_MAP_NONE) {
+    bool alike;
+
+    to->relative = (float)field->params.sigma_relative;
+    to->largest = (float)cf_blur_field_largest_sigma(field, job->regions, &alike);
+  }
   if (to->mode == CF_MAP_LUMA || to->mode == CF_MAP_ALPHA) {
     to->mixer = cf_map_mixer(&blur->video, &field->params);
     for (int i = 0; i < to->mixer.terms; i++)
       to->of_mixer[i] = to->plane[to->mixer.term[i].plane];
   }
-}
-
-bool list_shapes(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                 MapJob *work, void **scratch, CfStatus *status)
-{
-  bool alike;
-
-  *scratch = nullptr;
-  if (work->mode != CF_MAP_NONE)
-    return true;
-  work->relative = (float)field->params.sigma_relative;
-  work->largest = (float)cf_blur_field_largest_sigma(field, job->regions, &alike);
-  return cf_shape_list_make(&work->list, blur->device, &blur->video, job->regions, job->stream,
-                            scratch, status);
 }
 
 } // namespace
@@ -215,22 +207,6 @@ bool grow(void **memory, size_t *room, size_t bytes, CfStatus *status)
   return true;
 }
 
-/* cudaMemcpyAsync() of up to this many bytes of pageable memory has read them when it returns. */
-constexpr size_t kChunkBytes = 64 * 1024;
-
-bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
-{
-  for (size_t at = 0; at < bytes; at += kChunkBytes) {
-    const size_t count = bytes - at < kChunkBytes ? bytes - at : kChunkBytes;
-
-    if (!cf_cuda_ok(cudaMemcpyAsync((uint8_t *)to + at, (const uint8_t *)from + at, count,
-                                    cudaMemcpyHostToDevice, (cudaStream_t)stream),
-                    "copying a blur map to the device", status))
-      return false;
-  }
-  return true;
-}
-
 } // namespace cf::blurmap
 
 /* ---- the calls ---- */
@@ -239,13 +215,10 @@ using namespace cf::blurmap;
 
 CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
-  CfCudaBlurMap *blur = (CfCudaBlurMap *)calloc(1, sizeof *blur);
+  CfCudaBlurMap *blur = (CfCudaBlurMap *)cf_zeroed(sizeof *blur, status);
 
-  if (!blur) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", video->width,
-            video->height);
+  if (!blur)
     return nullptr;
-  }
   blur->video = *video;
   blur->device = device;
   blur->planes = cf_format_info(video->format)->planes;
@@ -263,7 +236,6 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
 {
   const bool same_map = blur->same_map && !changed;
   MapJob work;
-  void *shapes;
 
   blur->same_map = false;
   if ((field->params.map_mode == CF_MAP_FILE && changed &&
@@ -271,12 +243,13 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
       !prepare(blur, field, job->regions, status) || !send_lods(blur, job->stream, status))
     return false;
   describe_job(blur, field, job, &work);
-  if (!list_shapes(blur, field, job, &work, &shapes, status))
-    return false;
-  const bool good = schedule_run(blur->schedule, &work, same_map, job->stream, status);
+  const bool good =
+      cf_with_shapes(&work.list, blur->device, &blur->video,
+                     work.mode == CF_MAP_NONE ? job->regions : nullptr, job->stream, status, [&] {
+                       return schedule_run(blur->schedule, &work, same_map, job->stream, status);
+                     });
   blur->same_map = good && cf_blur_field_is_still(field) && !job->regions;
-  return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
-         good;
+  return good;
 }
 
 const char *cf_cuda_blur_map_algorithm(const CfCudaBlurMap *blur)

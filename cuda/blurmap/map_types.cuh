@@ -55,7 +55,4 @@ struct MapJob {
  * lost if it grows. */
 bool grow(void **memory, size_t *room, size_t bytes, CfStatus *status);
 
-/* Enqueues a copy to the device, which has read `from` when the call returns. */
-bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status);
-
 } // namespace cf::blurmap

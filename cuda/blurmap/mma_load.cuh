@@ -135,6 +135,26 @@ template <int C> __device__ inline void replicate_edge(uint32_t (&words)[C], int
   }
 }
 
+/* Loads four pixels; those of four channels are shifted, so that byte `first` becomes the lowest.
+ */
+template <int C>
+__device__ inline void load_four(const uint8_t *from, int first, uint32_t (&words)[C])
+{
+  if constexpr (C == 4) {
+    const uint4 four = load_no_l1((const uint4 *)from);
+    words[0] = four.x >> 8 * first;
+    words[1] = four.y >> 8 * first;
+    words[2] = four.z >> 8 * first;
+    words[3] = four.w >> 8 * first;
+  } else if constexpr (C == 2) {
+    const uint2 two = load_no_l1((const uint2 *)from);
+    words[0] = two.x;
+    words[1] = two.y;
+  } else {
+    words[0] = load_no_l1((const uint32_t *)from);
+  }
+}
+
 /* Loads a window of the frame by vectors: 14 lanes load a row, four pixels each. Not for
  * premultiplied pixels; samples outside, if any, must be those of the border replicate. */
 template <int C, bool Isolates>
@@ -167,19 +187,7 @@ __device__ inline void load_frame_vectors(const MapPlane &plane, ChannelOrder or
       map[i][0] = four.x;
       map[i][1] = four.y;
     }
-    if constexpr (C == 4) {
-      const uint4 four = load_no_l1((const uint4 *)from);
-      words[i][0] = four.x >> 8 * order.first;
-      words[i][1] = four.y >> 8 * order.first;
-      words[i][2] = four.z >> 8 * order.first;
-      words[i][3] = four.w >> 8 * order.first;
-    } else if constexpr (C == 2) {
-      const uint2 two = load_no_l1((const uint2 *)from);
-      words[i][0] = two.x;
-      words[i][1] = two.y;
-    } else {
-      words[i][0] = load_no_l1((const uint32_t *)from);
-    }
+    load_four<C>(from, order.first, words[i]);
   }
 #pragma unroll
   for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {

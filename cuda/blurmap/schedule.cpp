@@ -266,7 +266,7 @@ bool send_weights(Schedule *state, void *stream, CfStatus *status)
 
   state->weights_sent =
       grow((void **)&state->device_weights, &state->device_weights_bytes, bytes, status) &&
-      upload(state->device_weights, state->weights.data, bytes, stream, status);
+      cf_upload(state->device_weights, state->weights.data, bytes, stream, status);
   return state->weights_sent;
 }
 
@@ -276,14 +276,15 @@ bool send_plan(Schedule *state, void *stream, CfStatus *status)
       !cf_device_fill(state->maps, 0xff, row_bytes(state, 0, CF_MAX_CHANNELS), stream, status))
     return false;
   for (int p = 0; p < state->planes; p++) {
-    if (!upload(&state->device_plane[p], &state->plane[p], sizeof(PlanePlan), stream, status))
+    if (!cf_upload(&state->device_plane[p], &state->plane[p], sizeof(PlanePlan), stream, status))
       return false;
   }
   state->frame = 0;
-  return upload(state->transparent, &state->frame, sizeof state->frame, stream, status) &&
+  return cf_upload(state->transparent, &state->frame, sizeof state->frame, stream, status) &&
          send_weights(state, stream, status) &&
-         upload(state->device_downsample, state->downsample,
-                (size_t)state->of_depth[CF_MIP_LOGS] * sizeof state->downsample[0], stream, status);
+         cf_upload(state->device_downsample, state->downsample,
+                   (size_t)state->of_depth[CF_MIP_LOGS] * sizeof state->downsample[0], stream,
+                   status);
 }
 
 /* Places mip images for the rows of a job, and sends the plan to the device, unless that is done.
@@ -315,6 +316,12 @@ int tiles_of_plane(int width, int first, int end)
   return div_up(width, kTileColumns) * div_up(end - first / kStripRows * kStripRows, kTileRows);
 }
 
+template <typename T> bool allocate(T **to, size_t count, CfStatus *status)
+{
+  *to = (T *)cf_device_alloc(count * sizeof **to, status);
+  return *to;
+}
+
 /* For the whole picture: no job has more tiles. */
 bool allocate_records(Schedule *state, CfStatus *status)
 {
@@ -324,18 +331,11 @@ bool allocate_records(Schedule *state, CfStatus *status)
     tiles += (size_t)tiles_of_plane(cf_plane_width(&state->video, p), 0,
                                     cf_plane_height(&state->video, p));
   const size_t strips = tiles * kWarps;
-  state->lod_bytes = strips * 2 * 32 * sizeof *state->lods;
-  state->lods = (uint4 *)cf_device_alloc(state->lod_bytes, status);
-  state->levels =
-      state->lods ? (uint4 *)cf_device_alloc(strips * sizeof *state->levels, status) : nullptr;
-  state->strips = state->levels
-                      ? (StripRecord *)cf_device_alloc(strips * sizeof *state->strips, status)
-                      : nullptr;
-  state->tiles =
-      state->strips ? (TileRecord *)cf_device_alloc(tiles * sizeof *state->tiles, status) : nullptr;
-  state->order =
-      state->tiles ? (unsigned *)cf_device_alloc(tiles * sizeof *state->order, status) : nullptr;
-  return state->order;
+  const size_t lods = strips * 2 * 32;
+  state->lod_bytes = lods * sizeof *state->lods;
+  return allocate(&state->lods, lods, status) && allocate(&state->levels, strips, status) &&
+         allocate(&state->strips, strips, status) && allocate(&state->tiles, tiles, status) &&
+         allocate(&state->order, tiles, status);
 }
 
 /* ---- launches ---- */
@@ -450,26 +450,19 @@ bool make_inverse(Schedule *state, const FrameJob *job, void *stream, CfStatus *
 
 Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
-  Schedule *state = (Schedule *)calloc(1, sizeof *state);
+  Schedule *state = (Schedule *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", video->width,
-            video->height);
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->device = device;
   state->planes = cf_format_info(video->format)->planes;
   state->mma_supported = cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
-  state->device_plane =
-      (PlanePlan *)cf_device_alloc((size_t)state->planes * sizeof *state->device_plane, status);
-  state->device_downsample =
-      state->device_plane ? (MipDownsample *)cf_device_alloc(sizeof state->downsample, status)
-                          : nullptr;
-  state->transparent = state->device_downsample
-                           ? (unsigned *)cf_device_alloc(sizeof *state->transparent, status)
-                           : nullptr;
-  if (!state->transparent || (state->mma_supported && !allocate_records(state, status))) {
+  if (!allocate(&state->device_plane, (size_t)state->planes, status) ||
+      !allocate(&state->device_downsample, sizeof state->downsample / sizeof state->downsample[0],
+                status) ||
+      !allocate(&state->transparent, 1, status) ||
+      (state->mma_supported && !allocate_records(state, status))) {
     schedule_close(state);
     return nullptr;
   }
@@ -507,22 +500,16 @@ bool schedule_run(Schedule *state, const MapJob *map, bool same_map, void *strea
   if (!place(state, map, stream, status))
     return false;
   describe_job(state, map, &job);
-  if (state->texels > 0) {
-    const size_t texel = state->mma ? sizeof(__half) : sizeof(float);
-
-    job.texels = (__half *)cf_scratch_take(state->device, state->texels * texel, stream, status);
-    if (!job.texels)
-      return false;
-  }
-  const bool good = make_maps(state, &job, same_map, stream, status) &&
-                    (!state->mma || make_records(state, job, same_map, stream, status)) &&
-                    make_inverse(state, &job, stream, status) &&
-                    make_mips(state, &job, stream, status) &&
-                    (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
-  state->has_carveouts = good;
-  return (!job.texels ||
-          cf_scratch_give(state->device, job.texels, stream, good ? status : nullptr)) &&
-         good;
+  const size_t bytes = state->texels * (state->mma ? sizeof(__half) : sizeof(float));
+  return cf_with_scratch(state->device, bytes, stream, status, [&](uint8_t *texels) {
+    job.texels = (__half *)texels;
+    state->has_carveouts = make_maps(state, &job, same_map, stream, status) &&
+                           (!state->mma || make_records(state, job, same_map, stream, status)) &&
+                           make_inverse(state, &job, stream, status) &&
+                           make_mips(state, &job, stream, status) &&
+                           (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
+    return state->has_carveouts;
+  });
 }
 
 void schedule_close(Schedule *state)

@@ -102,12 +102,14 @@ bool read_info(CfDevice *device, int index, CfStatus *status)
 {
   cudaDeviceProp properties;
   cudaFuncAttributes attributes;
-  int pools = 0;
+  int pools = 0, cooperates = 0;
 
   if (!cf_cuda_ok(cudaGetDeviceProperties(&properties, index), "reading the GPU's properties",
                   status) ||
       !cf_cuda_ok(cudaFuncGetAttributes(&attributes, probe), "loading the kernels", status) ||
       !cf_cuda_ok(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, index),
+                  "reading the GPU's properties", status) ||
+      !cf_cuda_ok(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, index),
                   "reading the GPU's properties", status))
     return false;
   if (!pools)
@@ -123,6 +125,7 @@ bool read_info(CfDevice *device, int index, CfStatus *status)
   info->shared_per_sm = (int)properties.sharedMemPerMultiprocessor;
   info->memory = properties.totalGlobalMem;
   device->code = attributes.ptxVersion;
+  device->cooperates = cooperates;
   return true;
 }
 
@@ -229,11 +232,9 @@ CfDevice *cf_device_open(CfStatus *status)
       !cf_cuda_ok(cudaGetDevice(&index), "asking for the current GPU", status))
     return nullptr;
 
-  CfDevice *device = (CfDevice *)calloc(1, sizeof *device);
-  if (!device) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  CfDevice *device = (CfDevice *)cf_zeroed(sizeof *device, status);
+  if (!device)
     return nullptr;
-  }
   if (!create_copy_streams(device, status) || !read_info(device, index, status) ||
       !create_pool(device, index, status)) {
     cf_device_close(device);
@@ -336,6 +337,21 @@ bool cf_copy_picture(CfCopy direction, const CfVideo *video, const CfPicture *de
     if (!cf_copy_rows(direction, destination->data[plane], destination->stride[plane],
                       source->data[plane], source->stride[plane], cf_row_bytes(video, plane),
                       (size_t)cf_plane_height(video, plane), stream, status))
+      return false;
+  }
+  return true;
+}
+
+bool cf_upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
+{
+  /* cudaMemcpyAsync() of up to this much pageable memory has read it when it returns. */
+  constexpr size_t kChunk = 64 * 1024;
+
+  for (size_t at = 0; at < bytes; at += kChunk) {
+    if (!cf_cuda_ok(cudaMemcpyAsync((uint8_t *)to + at, (const uint8_t *)from + at,
+                                    bytes - at < kChunk ? bytes - at : kChunk,
+                                    cudaMemcpyHostToDevice, (cudaStream_t)stream),
+                    "copying to the device", status))
       return false;
   }
   return true;

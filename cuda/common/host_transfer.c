@@ -41,8 +41,7 @@
 typedef struct {
   CfPicture source, result;
   void *uploaded, *filtered, *downloaded;
-  void
-      *source_free; /* `source` may be overwritten: filtered, shared rows copied to the next slot */
+  void *source_free; /* `source` was filtered, and its rows that the next slot has too are copied */
 } Slot;
 
 struct CfHostTransfer {
@@ -70,13 +69,11 @@ static bool create_event(void **event, CfStatus *status)
 
 CfHostTransfer *cf_host_transfer_open(const CfDevice *device, CfStatus *status)
 {
-  CfHostTransfer *transfer = calloc(1, sizeof *transfer);
+  CfHostTransfer *transfer = cf_zeroed(sizeof *transfer, status);
   bool good = true;
 
-  if (!transfer) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!transfer)
     return NULL;
-  }
   transfer->upload = cf_device_copy_stream(device, CF_COPY_TO_DEVICE);
   transfer->download = cf_device_copy_stream(device, CF_COPY_TO_HOST);
   for (int i = 0; good && i < MAX_SLOTS; i++) {

@@ -234,12 +234,10 @@ extern "C" void cf_fir_force(CfFirForce force)
 void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
                   CfFirPlanner planner, CfStatus *status)
 {
-  State *state = (State *)calloc(1, sizeof *state);
+  State *state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->device = options->device;
   state->planner = planner;

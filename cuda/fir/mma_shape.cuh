@@ -159,12 +159,20 @@ template <typename Strip, int Threads> struct LoadShape {
   static constexpr int kLoads = div_up(Strip::kPieces, kRowThreads);
 };
 
+struct CtaBarrier {
+  __device__ static void synchronize()
+  {
+    __syncthreads();
+  }
+};
+
 /* Opaque pixels; all warps do the same work, and keep filtered rows for the columns in registers.
  */
 template <typename Pixel, int TapTiles>
 struct UniformShape
     : StripShape<Pixel, TapTiles>,
-      LoadShape<StripShape<Pixel, TapTiles>, 32 * StripShape<Pixel, TapTiles>::kWarps> {
+      LoadShape<StripShape<Pixel, TapTiles>, 32 * StripShape<Pixel, TapTiles>::kWarps>,
+      CtaBarrier {
   typedef StripShape<Pixel, TapTiles> Strip;
   static constexpr bool kHasAlpha = false;
   static constexpr int kThreads = 32 * Strip::kWarps;
@@ -172,18 +180,14 @@ struct UniformShape
   static constexpr int kPlaneSets = 2, kSetBytes = Strip::set_bytes(Strip::kColours);
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + Strip::kTapBytes;
-
-  __device__ static void synchronize()
-  {
-    __syncthreads();
-  }
 };
 
 /* Each warp has one role. Column warps make two steps of the result at a time, so that each row
  * that they load from the ring serves two products; half of them filter while the others store. */
 template <typename Pixel, int TapTiles, bool HasAlpha>
 struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
-                              LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps> {
+                              LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps>,
+                              CtaBarrier {
   typedef StripShape<Pixel, TapTiles> Strip;
   static constexpr bool kHasAlpha = HasAlpha;
   static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* filtered channels */
@@ -202,11 +206,6 @@ struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
   static constexpr int kSlotBytes = kPixelBlocks * kFiltered * 32 * 16;
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
-
-  __device__ static void synchronize()
-  {
-    __syncthreads();
-  }
 };
 
 /* Four channels with alpha; all warps do the same work. `BehindOpaque`: inside a kernel for opaque

@@ -237,14 +237,14 @@ bool run_planes(const Picture *picture, CfDevice *device, void *stream, CfStatus
       return cf_fail(status, CF_ERROR_INVALID, "the filter has more than %d taps", kMaxTaps);
   }
 
-  Real *sums = (Real *)cf_scratch_take(device, largest * sizeof(Real), stream, status);
-  if (!sums)
-    return false;
-  bool good = true;
-  for (int p = 0; good && p < picture->planes; p++)
-    good = run_plane(&picture->plane[p], picture->sample_bytes == 2, picture->plan[p], sums,
-                     (cudaStream_t)stream, status);
-  return cf_scratch_give(device, sums, stream, good ? status : nullptr) && good;
+  return cf_with_scratch(device, largest * sizeof(Real), stream, status, [&](uint8_t *sums) {
+    bool good = true;
+
+    for (int p = 0; good && p < picture->planes; p++)
+      good = run_plane(&picture->plane[p], picture->sample_bytes == 2, picture->plan[p],
+                       (Real *)sums, (cudaStream_t)stream, status);
+    return good;
+  });
 }
 
 } // namespace

@@ -140,16 +140,15 @@ bool run_regions(State *state, const CfJob *job, CfStatus *status)
   const CfRect bounds = cf_coverage_bounds(&state->video, job->regions);
   const CfVideo *const video = &state->video;
   const size_t bytes = cf_strips_lay_out(video, video->height, nullptr, nullptr);
-  uint8_t *memory = (uint8_t *)cf_scratch_take(state->device, bytes, job->stream, status);
-  CfPicture blurred = {};
 
-  if (!memory)
-    return false;
-  cf_strips_lay_out(video, video->height, memory, &blurred);
-  const bool good = blur_bounds(state, job, bounds, &blurred, status) &&
-                    cf_cuda_blend(state->device, &state->video, job->regions, &job->source,
-                                  &blurred, &job->destination, job->stream, status);
-  return cf_scratch_give(state->device, memory, job->stream, good ? status : nullptr) && good;
+  return cf_with_scratch(state->device, bytes, job->stream, status, [&](uint8_t *memory) {
+    CfPicture blurred = {};
+
+    cf_strips_lay_out(video, video->height, memory, &blurred);
+    return blur_bounds(state, job, bounds, &blurred, status) &&
+           cf_cuda_blend(state->device, video, job->regions, &job->source, &blurred,
+                         &job->destination, job->stream, status);
+  });
 }
 
 /* --- the engine --- */
@@ -214,12 +213,10 @@ void close(void *opaque)
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
 {
   CfGaussblurParams short_taps = {};
-  State *const state = (State *)calloc(1, sizeof *state);
+  State *const state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   short_taps.sigma = 1.0;
   short_taps.sigma_vertical = -1.0;
   state->video = *video;

@@ -342,12 +342,9 @@ size_t scratch_bytes(const State *state, const Image &image)
   if (state->params.method == CF_LLF_EXACT)
     return exact_scratch_bytes(image.shape, state->params.color_mode == CF_LLF_RGB ? 3 : 1);
 
-  const bool batches =
-      state->params.method == CF_LLF_SAMPLED && state->intensity_levels > kBatchSamples;
-  return place_pyramid(image, groups_of(state, image), uses_tensor_cores(state, image), nullptr,
-                       &pyramid) +
-         (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
-                  : 0);
+  const bool mma = uses_tensor_cores(state, image);
+  const size_t base = (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float);
+  return place_pyramid(image, groups_of(state, image), mma, nullptr, &pyramid) + (mma ? 0 : base);
 }
 
 /* ---- The launches of one image ---- */
@@ -381,9 +378,10 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
               void *scratch)
 {
   Pyramid pyramid;
+  const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
+  float *const base = (float *)((uint8_t *)scratch + bytes);
 
-  place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
-  return run_batch(queue, image, pixels, state->series, Batch{true, true, nullptr}, pyramid);
+  return run_batch(queue, image, pixels, state->series, Batch{true, true, base}, pyramid);
 }
 
 bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -400,14 +398,13 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
 {
   Pyramid pyramid;
   const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
-  const bool batches = state->intensity_levels > kBatchSamples;
+  float *const base = (float *)((uint8_t *)scratch + bytes);
   /* The slope 1 + `linear` makes the rest of the curve as large at sigma as at 1, and nowhere
    * larger than `max_rest`. */
   const CfLlfParams &params = state->params;
   const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
   const double max_rest = params.sigma * (1.0 + fabs(linear));
   const float units = (float)(kMaxStoredValue / max_rest);
-  float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
 
   for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
     const Samples samples = {
@@ -497,17 +494,11 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &job->destination, &job->source,
                                  job->stream, status))
     return false;
-  if (bytes == 0)
-    return true;
-
-  void *const scratch = cf_scratch_take(state->device, bytes, job->stream, status);
-  if (!scratch)
-    return false;
-  const bool ran = run_images(state, &queue, images, job, scratch);
-  const bool released =
-      cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
-  state->has_carveouts = ran;
-  return ran && released;
+  return bytes == 0 ||
+         cf_with_scratch(state->device, bytes, job->stream, status, [&](uint8_t *scratch) {
+           state->has_carveouts = run_images(state, &queue, images, job, scratch);
+           return state->has_carveouts;
+         });
 }
 
 /* ---- Opening and closing ---- */
@@ -548,12 +539,10 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
 {
   const CfDeviceInfo *const info = cf_device_info(options->device);
   CfLlfComponent component[3];
-  State *const state = (State *)calloc(1, sizeof *state);
+  State *const state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->device = options->device;
   state->tensor_cores = options->device->code >= 80;

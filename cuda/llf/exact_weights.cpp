@@ -153,11 +153,11 @@ bool upload_tables(const CfLlfAxis &x, const CfLlfAxis &y, int images, ExactTabl
 bool exact_open(int width, int height, ExactTables *tables, CfStatus *status)
 {
   const CfLlfPyramid shape = cf_llf_full_pyramid(width, height);
-  CfLlfAxis *const axes = (CfLlfAxis *)calloc(2, sizeof *axes);
+  CfLlfAxis *const axes = (CfLlfAxis *)cf_zeroed(2 * sizeof *axes, status);
 
   *tables = ExactTables{};
   if (!axes)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return false;
   const bool built = cf_llf_axis_open(&axes[0], shape.width, shape.images) &&
                      cf_llf_axis_open(&axes[1], shape.height, shape.images);
   const bool ready = built ? upload_tables(axes[0], axes[1], shape.images, tables, status)

@@ -11,8 +11,6 @@
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/remap_curve.cuh"
 
-#include <type_traits>
-
 namespace cf::llf
 {
 namespace
@@ -227,24 +225,25 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
 
 /* ---- Level 0 ---- */
 
-/* For a batch of sampled intensities that is not the last: stores its terms in `base`,
- * [height][width]; with `add` they are added to those of earlier batches. */
+/* Stores a batch's terms in `base`, [height][width]; with `add` they are added to those of earlier
+ * batches. */
+template <typename Components>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    sample_base_kernel(Pixels pixels, Levels levels, Samples samples, QuadWeights weights,
-                       float *base, bool add)
+    base_kernel(Pixels pixels, Levels levels, Components components, QuadWeights weights,
+                float *base, bool add)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
-  float raw[4], total[4];
+  float luma[4], total[4];
 
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
-  load_quad(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, luma);
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    raw[i] = __saturatef(raw[i]);
-  term_of_quad(samples, levels, x, y, raw, total);
-  weights.apply(levels.coarse, x, y, raw, total);
+    luma[i] = __saturatef(luma[i]);
+  term_of_quad(components, levels, x, y, luma, total);
+  weights.apply(levels.coarse, x, y, luma, total);
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -257,78 +256,37 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   }
 }
 
-__device__ __forceinline__ float base_at(const float *base, int width, int height, int x, int y)
-{
-  return base[(size_t)min(y, height - 1) * width + min(x, width - 1)];
-}
-
-/* A Change computes how much the filter adds to a quad's intensities. This one: linear I, where
- * that is not weighted, + the terms of level 0, of this and earlier batches, + level 1 expanded. */
-template <typename Components> struct ComponentChange {
-  Levels levels;
-  Components components;
-  QuadWeights weights;
-  const float *base; /* the terms of earlier batches, or NULL */
-
-  __device__ void of_quad(int x, int y, const float luma[4], float added[4]) const
-  {
-    const Level &coarse = levels.coarse, &own = levels.own;
-    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.cells.plane ? 0.0f : weights.linear;
-    float expanded[4];
-
-    term_of_quad(components, levels, x, y, luma, added);
-    weights.apply(coarse, x, y, luma, added);
-    expand_plane(coarse.collapsed, at, expanded);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      added[i] += fmaf(linear, luma[i], expanded[i]);
-      if (base)
-        added[i] += base_at(base, own.width, own.height, 2 * x + (i & 1), 2 * y + (i >> 1));
-    }
-  }
-};
-
-/* engine=exact: `share` of level 0's coefficients + level 1 expanded - I. */
-struct ExactChange {
-  const float *coefficients, *collapsed; /* of level 0; of level 1 */
-  int width, height;
-  float share;
-
-  __device__ void of_quad(int x, int y, const float luma[4], float added[4]) const
-  {
-    expand_plane(collapsed, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), added);
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      added[i] = share * (added[i] +
-                          base_at(coefficients, width, height, 2 * x + (i & 1), 2 * y + (i >> 1)) -
-                          luma[i]);
-  }
-};
-
-template <typename Change>
+/* Writes the picture: to an intensity I the filter adds share * (base + level 1 expanded) +
+ * linear * I. */
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    output_kernel(Pixels pixels, RgbFactors factors, Change change)
+    output_kernel(Pixels pixels, RgbFactors factors, const float *base, const float *coarse,
+                  float share, float linear)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
-  float raw[4], luma[4], added[4];
+  const int width = pixels.width, height = pixels.height;
+  float luma[4], added[4];
 
   pdl_trigger_then_wait();
-  if (2 * x >= pixels.width || 2 * y >= pixels.height)
+  if (2 * x >= width || 2 * y >= height)
     return;
-  load_quad(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, luma);
+  expand_plane(coarse, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), added);
 #pragma unroll
-  for (int i = 0; i < 4; i++)
-    luma[i] = __saturatef(raw[i]);
-  change.of_quad(x, y, luma, added);
+  for (int i = 0; i < 4; i++) {
+    const int own_x = min(2 * x + (i & 1), width - 1), own_y = min(2 * y + (i >> 1), height - 1);
+
+    added[i] = fmaf(linear, __saturatef(luma[i]),
+                    share * (added[i] + base[(size_t)own_y * width + own_x]));
+  }
   store_quad(pixels, factors, 2 * x, 2 * y, added);
 }
 
-template <typename Change>
-bool launch_output(Queue *queue, const Pixels &pixels, const Change &change)
+bool launch_output(Queue *queue, const Pixels &pixels, const float *base, const float *coarse,
+                   float share, float linear)
 {
-  return launch(queue, "llf finish", output_kernel<Change>, quad_grid(pixels.width, pixels.height),
-                dim3(kCtaX, kCtaY), 0, pixels, rgb_factors_of(pixels, 0.0f), change);
+  return launch(queue, "llf finish", output_kernel, quad_grid(pixels.width, pixels.height),
+                dim3(kCtaX, kCtaY), 0, pixels, rgb_factors_of(pixels, 0.0f), base, coarse, share,
+                linear);
 }
 
 } // namespace
@@ -351,24 +309,19 @@ template <typename Components>
 bool write_output(Queue *queue, const Pixels &pixels, const Components &components,
                   const Batch &batch, const Pyramid &pyramid)
 {
-  if constexpr (std::is_same_v<Components, Samples>) {
-    if (!batch.last)
-      return launch(queue, "llf sampled level 0", sample_base_kernel,
-                    quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
-                    levels_at(pyramid, 0), components, weights_at(pyramid, 0, 0.0f), batch.base,
-                    !batch.first);
-  }
-  return launch_output(queue, pixels,
-                       ComponentChange<Components>{levels_at(pyramid, 0), components,
-                                                   weights_at(pyramid, 0, components.linear),
-                                                   batch.base});
+  const QuadWeights weights = weights_at(pyramid, 0, batch.last ? components.linear : 0.0f);
+
+  return launch(queue, "llf level 0", base_kernel<Components>,
+                quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
+                levels_at(pyramid, 0), components, weights, batch.base, !batch.first) &&
+         (!batch.last || launch_output(queue, pixels, batch.base, pyramid.level[1].collapsed, 1.0f,
+                                       weights.cells.plane ? 0.0f : components.linear));
 }
 
 bool write_plane(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
                  float share)
 {
-  return launch_output(queue, pixels,
-                       ExactChange{base, collapsed, pixels.width, pixels.height, share});
+  return launch_output(queue, pixels, base, collapsed, share, -share);
 }
 
 template bool collapse_level(Queue *, const Series &, const Batch &, const Pyramid &, int);

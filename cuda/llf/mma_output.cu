@@ -270,8 +270,9 @@ __device__ __forceinline__ uint2 weights_of_rows(const OutputFrame &frame, int x
              : make_uint2(kHalfOnes, kHalfOnes);
 }
 
-/* Multiplies two rows of a patch by their weights. A word has pixels x and x + 4. */
-__device__ __forceinline__ void apply_weights(const uint2 &weights, uint4 rows[2])
+/* The coefficients of two rows of a patch times their weights. A word has pixels x and x + 4. */
+__device__ __forceinline__ void weigh(const uint2 &weights, uint4 rows[2],
+                                      float (&delta)[2][kPatchX])
 {
   const uint32_t even = __byte_perm(weights.x, weights.y, 0x5410);
   const uint32_t odd = __byte_perm(weights.x, weights.y, 0x7632);
@@ -280,6 +281,15 @@ __device__ __forceinline__ void apply_weights(const uint2 &weights, uint4 rows[2
   for (int j = 0; j < 2; j++)
     rows[j] = make_uint4(cf::hmul2_bits(rows[j].x, even), cf::hmul2_bits(rows[j].y, even),
                          cf::hmul2_bits(rows[j].z, odd), cf::hmul2_bits(rows[j].w, odd));
+#pragma unroll
+  for (int j = 0; j < 2; j++) {
+#pragma unroll
+    for (int i = 0; i < kPatchX; i++) {
+      const int at = place_in_patch(i, j);
+      const float2 pair = unpack(word(rows[at / 8], at % 8 / 2));
+      delta[j][i] = at & 1 ? pair.y : pair.x;
+    }
+  }
 }
 
 /* Loads the pixels of level 1 around those of a thread. */
@@ -310,6 +320,19 @@ __device__ __forceinline__ void load_around(float (&around)[3][kPatchX / 2 + 2],
   }
 }
 
+/* Adds level 1, expanded, to a thread's two rows. */
+template <bool Inside>
+__device__ __forceinline__ void add_level_1(const Region<1, Inside> &region, const float *memory,
+                                            int row, int column, float (&delta)[2][kPatchX])
+{
+  float around[3][kPatchX / 2 + 2];
+
+  load_around(around, region, memory, row, column);
+  expand_quads<kPatchX / 2>(around, [&](int j, int i, float factor, float value) {
+    delta[j][i] = fmaf(factor, value, delta[j][i]);
+  });
+}
+
 /* ---- The kernel ---- */
 
 struct TileMemory {
@@ -333,7 +356,7 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
   Source<Sample, Kind> source;
   uint4 coefficients[2];
   uint2 row_weights;
-  float delta[2][kPatchX], around[3][kPatchX / 2 + 2];
+  float delta[2][kPatchX];
 
   /* The picture is read before the wait: no kernel of the frame writes it. */
   if (direct)
@@ -378,20 +401,8 @@ __device__ __forceinline__ void output_tile(const Pixels &pixels, const OutputFr
   if (!inside)
     return;
 
-  apply_weights(row_weights, coefficients);
-#pragma unroll
-  for (int j = 0; j < 2; j++) {
-#pragma unroll
-    for (int i = 0; i < kPatchX; i++) {
-      const int at = place_in_patch(i, j);
-      const float2 pair = unpack(word(coefficients[at / 8], at % 8 / 2));
-      delta[j][i] = at & 1 ? pair.y : pair.x;
-    }
-  }
-  load_around(around, level_1, memory_1, row, column);
-  expand_quads<kPatchX / 2>(around, [&](int j, int i, float factor, float value) {
-    delta[j][i] = fmaf(factor, value, delta[j][i]);
-  });
+  weigh(row_weights, coefficients, delta);
+  add_level_1(level_1, memory_1, row, column, delta);
   if (direct)
     store_direct<Sample, Kind, Plain>(pixels, frame.output, x, y, source, delta);
   else

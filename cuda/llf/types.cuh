@@ -240,8 +240,7 @@ inline int blocks(int items, int per_block)
 
 /* engine=sampled may need several batches, which use the same memory: the levels' collapsed images
  * accumulate the coefficients of all batches so far, and the last batch adds the coarser levels.
- * `base`, [height][width], does the same for level 0; NULL if there is one batch, as for a series.
- */
+ * `base`, [height][width], does the same for level 0. */
 struct Batch {
   bool first, last;
   float *base;
@@ -265,8 +264,8 @@ template <typename Components>
 bool collapse_level(Queue *queue, const Components &components, const Batch &batch,
                     const Pyramid &pyramid, int fine);
 
-/* Collapses level 0, and writes the picture with its colours; or, for a batch that is not the last,
- * adds to batch.base. */
+/* Makes batch.base, or adds to it; after the last batch collapses level 0, and writes the picture
+ * with its colours. */
 template <typename Components>
 bool write_output(Queue *queue, const Pixels &pixels, const Components &components,
                   const Batch &batch, const Pyramid &pyramid);

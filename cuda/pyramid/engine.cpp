@@ -52,12 +52,10 @@ bool chooses_fp32(const Engine *engine, const CfGaussblurParams *params)
 
 Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
-  Engine *const engine = (Engine *)calloc(1, sizeof *engine);
+  Engine *const engine = (Engine *)cf_zeroed(sizeof *engine, status);
 
-  if (!engine) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+  if (!engine)
     return nullptr;
-  }
   engine->video = *video;
   engine->device = device;
   engine->force = forced;

@@ -287,16 +287,14 @@ bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob 
                      cf_job_readable_rows(video, p, pictures, plane->y.halo));
   }
   const Fp32LaunchPlan plan = plan_launches(job, wide, device);
-  void *scratch = cf_scratch_take(device, place_memory(job, wide, nullptr), stream, status);
-  if (!scratch)
-    return false;
-  place_memory(job, wide, (uint8_t *)scratch);
-
-  const bool good = fp32_decimate_vertical(job, plan, stream, status) &&
-                    fp32_decimate_horizontal(job, plan, stream, status) &&
-                    fp32_coarse_filter(job, plan, stream, status) &&
-                    fp32_upsample(job, plan, stream, status);
-  return cf_scratch_give(device, scratch, stream, good ? status : nullptr) && good;
+  const size_t bytes = place_memory(job, wide, nullptr);
+  return cf_with_scratch(device, bytes, stream, status, [&](uint8_t *scratch) {
+    place_memory(job, wide, scratch);
+    return fp32_decimate_vertical(job, plan, stream, status) &&
+           fp32_decimate_horizontal(job, plan, stream, status) &&
+           fp32_coarse_filter(job, plan, stream, status) &&
+           fp32_upsample(job, plan, stream, status);
+  });
 }
 
 } // namespace cf::pyramid

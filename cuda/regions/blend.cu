@@ -193,7 +193,6 @@ bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
   const CfRect bounds = in_place ? cf_coverage_bounds(video, regions) : whole;
   Job job = {};
   Launch how = {};
-  void *scratch;
   int ctas = 0;
 
   if (cf_rect_is_empty(bounds))
@@ -208,15 +207,14 @@ bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
     *plane = describe_plane(video, p, bounds, source, filtered, destination, ctas);
     ctas += plane->tiles_x * div_up(plane->rect.y1 - plane->rect.y0, kTileHeight);
   }
-  if (!cf_shape_list_make(&job.list, device, video, regions, stream, &scratch, status))
-    return false;
   how.grid = dim3((unsigned)ctas);
   how.block = dim3(kThreads);
   how.stream = (cudaStream_t)stream;
-  const bool good =
-      launch(how, "blending regions", status,
-             cf_sample_bytes(format) == 2 ? blend_kernel<uint16_t> : blend_kernel<uint8_t>, job);
-  return (!scratch || cf_scratch_give(device, scratch, stream, good ? status : nullptr)) && good;
+  return cf_with_shapes(&job.list, device, video, regions, stream, status, [&] {
+    return launch(how, "blending regions", status,
+                  cf_sample_bytes(format) == 2 ? blend_kernel<uint16_t> : blend_kernel<uint8_t>,
+                  job);
+  });
 }
 
 /* ---- filling a picture with one colour ---- */

@@ -4,10 +4,7 @@
 namespace
 {
 
-/* Shapes copied at once: below 64 KiB. cudaMemcpyAsync() of that much pageable memory has read it
- * when it returns, so that the stack may hold it. */
-constexpr int kChunk = 256;
-static_assert(kChunk * sizeof(CfShape) <= 64 * 1024, "copies of more than 64 KiB may be deferred");
+constexpr int kChunk = 256; /* shapes copied at once */
 
 /* Makes shape `i`; false if it does not touch the picture. */
 bool make_shape(CfShape *shape, const CfVideo *video, const CfRegions *regions, int i)
@@ -20,7 +17,7 @@ bool make_shape(CfShape *shape, const CfVideo *video, const CfRegions *regions, 
 
 /* Makes the shapes in device memory, and counts them. */
 bool upload_shapes(CfShape *shapes, int *count, const CfVideo *video, const CfRegions *regions,
-                   cudaStream_t stream, CfStatus *status)
+                   void *stream, CfStatus *status)
 {
   CfShape chunk[kChunk];
   int held = 0;
@@ -30,9 +27,7 @@ bool upload_shapes(CfShape *shapes, int *count, const CfVideo *video, const CfRe
       held++;
     if (held < kChunk && i + 1 < regions->count)
       continue;
-    if (!cf_cuda_ok(cudaMemcpyAsync(shapes + *count, chunk, (size_t)held * sizeof *chunk,
-                                    cudaMemcpyHostToDevice, stream),
-                    "copying regions to the device", status))
+    if (!cf_upload(shapes + *count, chunk, (size_t)held * sizeof *chunk, stream, status))
       return false;
     *count += held;
     held = 0;
@@ -42,30 +37,19 @@ bool upload_shapes(CfShape *shapes, int *count, const CfVideo *video, const CfRe
 
 } // namespace
 
-bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
-                        const CfRegions *regions, void *stream, void **scratch, CfStatus *status)
+bool cf_shape_list_make(CfShapeList *list, CfShape *memory, const CfVideo *video,
+                        const CfRegions *regions, void *stream, CfStatus *status)
 {
-  *scratch = nullptr;
   list->rule = cf_coverage_rule(regions);
   list->width = video->width;
   list->height = video->height;
   list->count = 0;
   list->device_shapes = nullptr;
-  if (regions->count <= kInlineShapes) {
-    for (int i = 0; i < regions->count; i++)
-      list->count += make_shape(&list->inline_shapes[list->count], video, regions, i) ? 1 : 0;
-    return true;
+  if (regions->count > kInlineShapes) {
+    list->device_shapes = memory;
+    return upload_shapes(memory, &list->count, video, regions, stream, status);
   }
-
-  CfShape *device_shapes =
-      (CfShape *)cf_scratch_take(device, (size_t)regions->count * sizeof(CfShape), stream, status);
-  if (!device_shapes)
-    return false;
-  if (!upload_shapes(device_shapes, &list->count, video, regions, (cudaStream_t)stream, status)) {
-    cf_scratch_give(device, device_shapes, stream, nullptr);
-    return false;
-  }
-  list->device_shapes = device_shapes;
-  *scratch = device_shapes;
+  for (int i = 0; i < regions->count; i++)
+    list->count += make_shape(&list->inline_shapes[list->count], video, regions, i) ? 1 : 0;
   return true;
 }

@@ -26,11 +26,26 @@ struct CfShapeList {
   CfShape inline_shapes[kInlineShapes];
 };
 
-/* Makes the list of the regions that touch the picture, in their order. `*scratch` is NULL, or
- * memory that the caller returns by cf_scratch_give() after the last kernel that uses the list.
- * May enqueue copies to the device, which have read host memory when the call returns. */
-bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
-                        const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
+/* Makes the list of the regions that touch the picture, in their order. `memory` has room for all
+ * regions, and is used if these are more than kInlineShapes. */
+bool cf_shape_list_make(CfShapeList *list, CfShape *memory, const CfVideo *video,
+                        const CfRegions *regions, void *stream, CfStatus *status);
+
+/* Makes the list, unless `regions` is NULL, and enqueues what `use` () enqueues, which may read the
+ * list. */
+template <typename Use>
+bool cf_with_shapes(CfShapeList *list, CfDevice *device, const CfVideo *video,
+                    const CfRegions *regions, void *stream, CfStatus *status, Use use)
+{
+  const int count = regions && regions->count > kInlineShapes ? regions->count : 0;
+
+  return cf_with_scratch(device, (size_t)count * sizeof(CfShape), stream, status,
+                         [&](uint8_t *memory) {
+                           return (!regions || cf_shape_list_make(list, (CfShape *)memory, video,
+                                                                  regions, stream, status)) &&
+                                  use();
+                         });
+}
 
 #ifdef __CUDACC__
 
@@ -71,7 +86,7 @@ struct CfCovered {
 };
 
 /* Adds shape `i` of the list to the coverage of luma pixel (x, y). The owner is the shape with the
- * largest coverage; of equals the one with the longest shorter side (`*side`), then the first. */
+ * largest coverage; `*side` is its side. */
 __device__ inline void cf_add_shape(const CfShapeList &list, int i, int x, int y,
                                     CfCovered *covered, int *side)
 {
@@ -87,7 +102,7 @@ __device__ inline void cf_add_shape(const CfShapeList &list, int i, int x, int y
     covered->coverage = min(covered->coverage, coverage);
   } else if (coverage > covered->coverage ||
              (coverage == covered->coverage && coverage > 0 &&
-              (shape.side > *side || (shape.side == *side && i < covered->owner)))) {
+              cf_owns_before(shape.side, i, *side, covered->owner))) {
     covered->coverage = coverage;
     covered->owner = i;
     *side = shape.side;
@@ -127,7 +142,7 @@ __device__ inline CfCovered cf_sample_coverage(const CfShapeList &list, const Cf
 
       if (one.coverage > most.coverage ||
           (one.coverage == most.coverage &&
-           (side > most_side || (side == most_side && one.owner < most.owner)))) {
+           cf_owns_before(side, one.owner, most_side, most.owner))) {
         most = one;
         most_side = side;
       }

@@ -209,13 +209,10 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
 
   if (!cf_refuse_capture(job->stream, status))
     return false;
-  uint8_t *const memory = (uint8_t *)cf_scratch_take(state->device, 2 * bytes, job->stream, status);
-  if (!memory)
-    return false;
-  const bool ran = run_kernels(state, queue, job, Plane{memory, (ptrdiff_t)stride},
-                               Plane{memory + bytes, (ptrdiff_t)stride});
-  const bool gave = cf_scratch_give(state->device, memory, job->stream, ran ? status : nullptr);
-  return ran && gave;
+  return cf_with_scratch(state->device, 2 * bytes, job->stream, status, [&](uint8_t *memory) {
+    return run_kernels(state, queue, job, Plane{memory, (ptrdiff_t)stride},
+                       Plane{memory + bytes, (ptrdiff_t)stride});
+  });
 }
 
 /* --- parameters --- */
@@ -253,10 +250,10 @@ bool open_tables(State *state, CfStatus *status)
 {
   const size_t bytes = sizeof *state->tables + sizeof *state->peak;
   float light[CF_TONEMAP_LIGHT_ENTRIES];
-  uint8_t *const host = (uint8_t *)calloc(1, bytes);
+  uint8_t *const host = (uint8_t *)cf_zeroed(bytes, status);
 
   if (!host)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return false;
   Tables *const tables = (Tables *)host;
 
   cf_tonemap_light_table(state->video.transfer, light);
@@ -289,12 +286,10 @@ bool open_filter(State *state, const CfOpenOptions *options, CfStatus *status)
 
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
 {
-  State *const state = (State *)calloc(1, sizeof *state);
+  State *const state = (State *)cf_zeroed(sizeof *state, status);
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  if (!state)
     return nullptr;
-  }
   state->video = *video;
   state->destination = *options->destination;
   state->device = options->device;

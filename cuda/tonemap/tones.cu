@@ -14,22 +14,6 @@ constexpr int kTableThreads = 32; /* small CTAs on many SMs: fp64 is slow on mos
 
 static_assert(kWidth == 32, "a warp adds up a coarse bin");
 
-/* cf_tonemap_brightest_bin(), searched in coarse bins first. */
-__device__ int brightest_bin(const uint32_t *histogram, const uint32_t *sum, uint32_t samples)
-{
-  uint64_t above = 0;
-  int coarse = kCoarse - 1;
-
-  for (; coarse > 0 && (above + sum[coarse]) * CF_TONEMAP_BRIGHTER <= samples; coarse--)
-    above += sum[coarse];
-  for (int bin = kWidth * coarse + kWidth - 1; bin > 0; bin--) {
-    above += histogram[bin];
-    if (above * CF_TONEMAP_BRIGHTER > samples)
-      return bin;
-  }
-  return 0;
-}
-
 /* One CTA, a thread for each bin. Thread 0 updates the peak. */
 __global__ void __launch_bounds__(CF_TONEMAP_BINS)
     follow_kernel(Peak *peak, CfTonemapParams params, uint32_t samples, CfTonemapPace pace,
@@ -51,8 +35,7 @@ __global__ void __launch_bounds__(CF_TONEMAP_BINS)
 
   if (fresh)
     peak->memory.started = false;
-  cf_tonemap_follow(&peak->memory, &params, brightest_bin(histogram, sum, samples), sum, samples,
-                    pace);
+  cf_tonemap_follow(&peak->memory, &params, histogram, sum, samples, pace);
   peak->nits = cf_tonemap_nits(peak->memory.peak);
 }
 

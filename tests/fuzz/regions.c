@@ -75,15 +75,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   for (int i = 0; i < count; i++)
     FUZZ_REQUIRE(region[i].width >= 1 && region[i].height >= 1);
   if (count >= 0) {
-    const CfVideo video =
+    CfVideo video =
         cf_video((CfFormat)(data[0] % CF_FORMAT_COUNT), 1 + data[1] % 64, 1 + data[2] % 64);
     const CfRegions regions = {.region = region,
                                .count = count,
                                .shape = data[3] & 1,
                                .outside = data[3] & 2,
-                               .field = data[3] & 4,
                                .feather = data[4]};
 
+    video.field = data[3] & 4;
     check_text(region, count);
     CfCoverage frame = {0};
     FUZZ_REQUIRE(cf_coverage_set(&frame, &video, &regions, &status));

@@ -198,12 +198,14 @@ static void texts_are_parsed(CfTest *test)
 static void fields_count_rows_twice(CfTest *test)
 {
   const CfRegion region = {0, 0, 40, 30};
+  const CfRegions regions = {.region = &region, .count = 1};
+  CfVideo video = cf_video(CF_FORMAT_GRAY8, 64, 48);
 
-  CfRegions regions = {.region = &region, .count = 1};
-
-  CF_EXPECT(test, cf_region_side(&regions, &region) == 30, "frame");
-  regions.field = true;
-  CF_EXPECT(test, cf_region_side(&regions, &region) == 40, "field");
+  CF_EXPECT(test, cf_region_side(&video, &regions, &region) == 30, "region of a frame");
+  CF_EXPECT(test, cf_picture_side(&video) == 48, "frame");
+  video.field = true;
+  CF_EXPECT(test, cf_region_side(&video, &regions, &region) == 40, "region of a field");
+  CF_EXPECT(test, cf_picture_side(&video) == 64, "field");
 }
 
 static const CfTestCase cases[] = {

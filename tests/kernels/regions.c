@@ -486,8 +486,8 @@ static void many_cover_as_each_alone(CfTest *test)
       one.count = 1;
       cover_row(&video, &one, y, alone, nobody);
       for (int x = 0; x < WIDTH; x++) {
-        const bool longer =
-            cf_region_side(&regions, &list[i]) > cf_region_side(&regions, &list[wanted[x]]);
+        const bool longer = cf_region_side(&video, &regions, &list[i]) >
+                            cf_region_side(&video, &regions, &list[wanted[x]]);
 
         if (alone[x] > most[x] || (alone[x] > 0 && alone[x] == most[x] && longer))
           wanted[x] = i;
