@@ -88,8 +88,9 @@ struct U8Job {
 
 /* The launches of a frame. */
 struct U8LaunchPlan {
-  bool pixels;         /* one plane of four channels; else planes of one or two */
-  bool wide;           /* samples of two bytes */
+  bool pixels; /* one plane of four channels; else planes of one or two */
+  bool wide;   /* samples of two bytes */
+  bool folds;  /* a border mode that repeats samples from inside the picture, not its edge */
   bool sets_carveouts; /* see cf::prefer_carveout() */
   int decimate_ctas, coarse_filter_ctas, upsample_ctas;
 };

@@ -481,7 +481,7 @@ template <int C, bool Wide> struct FineStore {
 };
 
 /* Makes a warp's strip; C is the bytes of a pixel, D is D1 along rows. */
-template <int C, int D, bool Wide, bool Packed = false>
+template <int C, int D, bool Wide, bool Folds, bool Packed = false>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
   const uint32_t luma_bytes = Packed ? plane.luma_bytes : 0;
@@ -489,8 +489,8 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
-  const SourceLoader<C, D> source(plane, strip.column);
-  uint4 words[2][SourceLoader<C, D>::kChunks];
+  const SourceLoader<C, D, Folds> source(plane, strip.column);
+  uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
   const FineStore<C, Wide> store(plane, strip, luma_bytes);
   const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), prefilter_sum),
@@ -532,6 +532,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   }
 }
 
+template <bool Folds>
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_pixels_kernel(const __grid_constant__ U8Job job)
 {
@@ -540,9 +541,9 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
 
   pdl_trigger();
   if (plane.x.decimation == 8)
-    decimate<4, 8, false>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, false, Folds>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, false>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, false, Folds>(job, plane, (int)blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
@@ -551,11 +552,11 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
   __shared__ SharedTaps shared;
 
   pdl_trigger();
-  decimate<4, 4, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
+  decimate<4, 4, false, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
 }
 
 /* Planes of one and of two channels. */
-template <bool Wide>
+template <bool Wide, bool Folds>
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_planes_kernel(const __grid_constant__ U8Job job)
 {
@@ -566,23 +567,28 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
 
   pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<kBytes, 8, Wide>(job, plane, cta, shared);
+    decimate<kBytes, 8, Wide, Folds>(job, plane, cta, shared);
   else if (plane.channels == 1)
-    decimate<kBytes, 4, Wide>(job, plane, cta, shared);
+    decimate<kBytes, 4, Wide, Folds>(job, plane, cta, shared);
   else if (plane.x.decimation == 8)
-    decimate<2 * kBytes, 8, Wide>(job, plane, cta, shared);
+    decimate<2 * kBytes, 8, Wide, Folds>(job, plane, cta, shared);
   else
-    decimate<2 * kBytes, 4, Wide>(job, plane, cta, shared);
+    decimate<2 * kBytes, 4, Wide, Folds>(job, plane, cta, shared);
 }
+
+/* [planes, wide planes, pixels][folds] */
+void (*const kernels[3][2])(U8Job) = {
+    {decimate_planes_kernel<false, false>, decimate_planes_kernel<false, true>},
+    {decimate_planes_kernel<true, false>, decimate_planes_kernel<true, true>},
+    {decimate_pixels_kernel<false>, decimate_pixels_kernel<true>},
+};
 
 } // namespace
 
 bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*const kernel)(U8Job) = job->packed   ? decimate_packed_kernel
-                                : plan.pixels ? decimate_pixels_kernel
-                                : plan.wide   ? decimate_planes_kernel<true>
-                                              : decimate_planes_kernel<false>;
+  void (*const kernel)(U8Job) =
+      job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
   if (!prefer_carveout(kernel, plan, status))
     return false;

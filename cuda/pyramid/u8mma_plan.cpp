@@ -125,6 +125,11 @@ bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pla
   return good;
 }
 
+bool folds(int border)
+{
+  return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
+}
+
 /* Makes a job of packed 4:2:2 from planes 0 (Y) and 1 (U) as describe_blur() left them. False if
  * that is not possible: fine and coarse samples of both must lie at the same places. */
 bool describe_packed(U8Job *job, int border)
@@ -154,8 +159,7 @@ bool describe_packed(U8Job *job, int border)
   chroma->x.factor_log2 = luma->x.factor_log2;
   job->planes = 3;
   job->packed = true;
-  return (border == CF_BORDER_REPLICATE || border == CF_BORDER_CONSTANT) &&
-         luma->x.factor == 2 * x->factor && luma->x.decimation == 8 &&
+  return !folds(border) && luma->x.factor == 2 * x->factor && luma->x.decimation == 8 &&
          luma->x.decimation2 == x->decimation2 && luma->x.coarse_first == x->coarse_first &&
          both->width % 4 == 0 && luma->width == 2 * both->width;
 }
@@ -234,6 +238,7 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
   job->overlaps = device->code >= 90;
   plan.pixels = job->plane[0].channels == 4;
   plan.wide = job->plane[0].sample_bytes == 2;
+  plan.folds = folds(job->plane[0].x.border);
   for (int p = job->packed ? 2 : 0; p < job->planes; p++)
     work += work_of(&job->plane[p]);
   for (int p = 0; p < job->planes; p++) {
