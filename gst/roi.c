@@ -25,6 +25,7 @@ struct _GstCudaFiltersRegions {
   gint64 last_x, last_y;    /* where in its buffer the last frame began (crop meta); they count from
                                there */
   gboolean may_keep_places; /* detections of the next frame may (roi-steady) */
+  gboolean fields;          /* this frame is filtered field by field */
   GArray *detections;       /* GstCudaFiltersDetection: of this frame */
   GArray *frame, *whole; /* CfRegion: expanded regions of this frame, and the bounds of the object
                             that each is a part of */
@@ -223,14 +224,14 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
              : gst_cuda_filters_box_grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
-/* Appends a region, unless all of it and of its feather lies beyond the frame. For interlaced
- * frames the feather counts lines of a field. */
+/* Appends a region, unless all of it and of its feather lies beyond the frame. The feather counts
+ * lines of a field. */
 static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : (gint)ceil(params->feather);
-  const gint down = GST_VIDEO_INFO_IS_INTERLACED(info) ? 2 * reach : reach;
+  const gint down = self->fields ? 2 * reach : reach;
   const CfRegion region = region_of(box), around = region_of(whole);
 
   if (box->x - reach >= GST_VIDEO_INFO_WIDTH(info) || box->x + box->width + reach <= 0 ||
@@ -414,7 +415,8 @@ static void cover_frame(GstCudaFiltersRegions *self, const GstVideoInfo *info, C
 
 GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
                                                     GstBaseTransform *element, GstBuffer *buffer,
-                                                    const GstVideoInfo *info, CfRegions *regions)
+                                                    const GstVideoInfo *info, gboolean fields,
+                                                    CfRegions *regions)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   GstCudaFiltersCoverage coverage;
@@ -426,6 +428,7 @@ GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
     return GST_CUDA_FILTERS_COVER_ALL;
   }
   self->mode_was_set = TRUE;
+  self->fields = fields;
   coverage = find_regions(self, buffer, info, &parts);
   warn_of_rejected_types(self, element);
   warn_of_no_detections(self, element);
@@ -441,6 +444,7 @@ GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
   regions->region = (const CfRegion *)(void *)self->frame->data;
   regions->whole = parts ? (const CfRegion *)(void *)self->whole->data : NULL;
   regions->count = (int)self->frame->len;
-  gst_cuda_filters_coverage_message_post(self->message, element, buffer, info, regions, coverage);
+  gst_cuda_filters_coverage_message_post(self->message, element, buffer, info, fields, regions,
+                                         coverage);
   return regions->count > 0 ? GST_CUDA_FILTERS_COVER_SOME : GST_CUDA_FILTERS_COVER_NONE;
 }

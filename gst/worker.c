@@ -3,6 +3,7 @@
 
 #include "filter.h"
 #include "formats.h"
+#include "plan/coverage.h"
 
 enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_PARTS };
 
@@ -181,37 +182,6 @@ void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seco
   worker->fresh = fresh;
 }
 
-/* `region` in lines of a field, rounded so that a frame line of the region is filtered in both
- * fields: outwards, and inwards for regions that are left out. */
-static CfRegion scale_to_field(CfRegion region, gboolean outside)
-{
-  const gint64 top = region.y, bottom = top + region.height;
-  const gint64 y = (outside ? top + 1 : top) >> 1, end = (outside ? bottom : bottom + 1) >> 1;
-
-  region.y = (gint)y;
-  region.height = (gint)(end - y);
-  return region;
-}
-
-static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegions *regions)
-{
-  const guint count = (guint)regions->count;
-  CfRegions scaled = *regions;
-  CfRegion *region;
-
-  g_array_set_size(worker->field_regions, 2 * count);
-  region = (CfRegion *)(void *)worker->field_regions->data;
-  for (guint i = 0; i < count; i++) {
-    region[i] = scale_to_field(regions->region[i], regions->outside);
-    if (regions->whole)
-      region[count + i] = scale_to_field(regions->whole[i], FALSE);
-  }
-  scaled.region = region;
-  scaled.whole = regions->whole ? region + count : NULL;
-  scaled.field = true;
-  return scaled;
-}
-
 static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *frame,
                          CfStatus *status)
 {
@@ -227,7 +197,8 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   job.seconds = worker->seconds;
   job.fresh = worker->fresh;
   if (job.regions && part != FRAME) {
-    scaled = scale_all_to_field(worker, job.regions);
+    g_array_set_size(worker->field_regions, 2 * (guint)job.regions->count);
+    scaled = cf_regions_of_field(job.regions, (CfRegion *)(void *)worker->field_regions->data);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);
@@ -239,6 +210,13 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
 static gboolean has_fields(const GstCudaFiltersWorker *worker, gboolean interlaced)
 {
   return interlaced && worker->filters[TOP_FIELD];
+}
+
+gboolean gst_cuda_filters_worker_splits(const GstCudaFiltersWorker *worker,
+                                        const GstVideoInfo *info, GstBuffer *buffer)
+{
+  return has_fields(worker, GST_VIDEO_INFO_INTERLACE_MODE(info) != GST_VIDEO_INTERLACE_MODE_MIXED ||
+                                GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
 }
 
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,

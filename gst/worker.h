@@ -47,6 +47,10 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVide
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
                                          gboolean interlaced, CfStatus *status);
 
+/* Whether `buffer` is filtered field by field; `info` is that of the worker's input. */
+gboolean gst_cuda_filters_worker_splits(const GstCudaFiltersWorker *worker,
+                                        const GstVideoInfo *info, GstBuffer *buffer);
+
 /* CfEngine.halo for the next frames; -1 where frames can only be filtered as a whole. */
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
 

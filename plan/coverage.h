@@ -39,6 +39,11 @@ CfCoverageRule cf_coverage_rule(const CfRegions *regions);
 bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *regions,
                    const CfRegion *region);
 
+/* `regions` of a frame as those of one of its fields. A line of the field that lies partly in a
+ * region is covered; with `outside` so is one that lies partly in none. `scratch`, which the result
+ * borrows, has room for twice as many regions. */
+CfRegions cf_regions_of_field(const CfRegions *regions, CfRegion *scratch);
+
 /* Luma pixels that a region may cover, or with `outside` leave uncovered; may be empty. Here and
  * below, `region` is an element of `regions`. */
 CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
@@ -58,14 +63,15 @@ bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const 
 
 /* Scratch memory of cf_coverage_share() for a region. */
 typedef struct {
-  double x0, y0, x1, y1; /* with half its feather, luma pixels */
+  double x0, y0, x1, y1; /* with a part of its feather, luma pixels */
   double left, right;    /* of a row */
 } CfOutline;
 
 /* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by their
- * coverage. Exact for rectangles without feather; else to about 0.01, or 0.03 where feathers
- * overlap. Costs as many rows of regions as there are heights at which one begins or ends, however
- * large they are. `scratch` has room for all regions. */
+ * coverage. Exact for rectangles without feather; else to about 0.01, for ellipses and crowds 0.03,
+ * and more for ellipses that are narrower than their feather. Costs as many rows of regions as
+ * there are heights at which one begins or ends, and some times as many with edges that are not
+ * straight, however large they are. `scratch` has room for all regions. */
 double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfOutline *scratch);
 
 /* Reads "x,y,w,h;x,y,w,h" (an empty text has no region) into at most `capacity` regions. Returns

@@ -303,6 +303,49 @@ GST_START_TEST(coverage_without_detections_is_told)
 }
 GST_END_TEST;
 
+/* A region that begins or ends between two lines of a field covers both, and a feather counts lines
+ * of a field. */
+GST_START_TEST(coverage_of_fields_is_told)
+{
+  static const struct {
+    const char *mode, *feather;
+    GstBufferFlags flags;
+    Roi roi;
+    Told told;
+  } rows[] = {
+      {"interleaved", "0", 0, {"face", 10, 9, 20, 10}, {1, 0, FALSE, SHARE(240)}},
+      {"mixed",
+       "0",
+       GST_VIDEO_BUFFER_FLAG_INTERLACED,
+       {"face", 10, 9, 20, 10},
+       {1, 0, FALSE, SHARE(240)}},
+      {"mixed", "0", 0, {"face", 10, 9, 20, 10}, {1, 0, FALSE, SHARE(200)}},
+      {"mixed", "8", 0, {"face", 0, HEIGHT + 12, 64, 8}, {0, 0, TRUE, 0.0}},
+      {"interleaved", "8", 0, {"face", 0, HEIGHT + 12, 64, 8}, {1, 0, FALSE, SHARE(32)}},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    gchar *caps = g_strdup_printf(", interlace-mode=%s", rows[i].mode);
+    gchar *settings = g_strdup_printf("roi-mode=inside roi-feather=%s", rows[i].feather);
+    CfTestPicture *source;
+    GstHarness *harness;
+    GstBuffer *frame;
+    GstBus *bus;
+
+    video = cf_video(CF_FORMAT_GRAY8, WIDTH, HEIGHT);
+    harness = harness_new("cudablockavg", settings, &video, caps, &bus);
+    frame = new_frame(&source, 0, &rows[i].roi);
+    GST_BUFFER_FLAG_SET(frame, rows[i].flags);
+    gst_buffer_unref(filter_buffer(harness, frame));
+    assert_told(bus, 0, rows[i].told);
+    cf_picture_free(source);
+    harness_free(harness, bus);
+    g_free(settings);
+    g_free(caps);
+  }
+}
+GST_END_TEST;
+
 /* As multifilesrc has it, and appsrc unless told otherwise. */
 GST_START_TEST(coverage_is_told_of_segments_in_bytes)
 {
@@ -335,6 +378,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, a_hundred_frames_without_warn_once);
   tcase_add_test(tests, coverage_is_told_on_change);
   tcase_add_test(tests, coverage_without_detections_is_told);
+  tcase_add_test(tests, coverage_of_fields_is_told);
   tcase_add_test(tests, coverage_is_told_of_segments_in_bytes);
 }
 
