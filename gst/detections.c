@@ -19,11 +19,16 @@ GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                              box->height + 2 * down};
 }
 
-gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
+gboolean gst_cuda_filters_detections_has_type(gchar **types, GQuark type)
 {
   const gchar *name = g_quark_to_string(type);
 
-  if (!search->types || (name && g_strv_contains((const gchar *const *)search->types, name)))
+  return !types || (name && g_strv_contains((const gchar *const *)types, name));
+}
+
+gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
+{
+  if (gst_cuda_filters_detections_has_type(search->types, type))
     return TRUE;
   if (search->rejected->len == GST_CUDA_FILTERS_MAX_REJECTED)
     return FALSE;
@@ -35,10 +40,10 @@ gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark
   return FALSE;
 }
 
-static void add_box(GstCudaFiltersSearch *search, GstCudaFiltersBox box)
+static void add_box(GstCudaFiltersSearch *search, GQuark type, GstCudaFiltersBox box)
 {
   const GstCudaFiltersDetection detection = {
-      .box = box, .whole = box, .object = search->found->len};
+      .box = box, .whole = box, .type = type, .object = search->found->len};
 
   if (box.width > 0 && box.height > 0)
     g_array_append_val(search->found, detection);
@@ -60,7 +65,8 @@ static void find_rois(GstCudaFiltersSearch *search, GstBuffer *buffer)
     const GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *)meta;
 
     if (gst_cuda_filters_detections_accept(search, roi->roi_type))
-      add_box(search, (GstCudaFiltersBox){coordinate(roi->x), coordinate(roi->y), roi->w, roi->h});
+      add_box(search, roi->roi_type,
+              (GstCudaFiltersBox){coordinate(roi->x), coordinate(roi->y), roi->w, roi->h});
   }
 }
 
@@ -72,12 +78,13 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
 
   while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              &detection)) {
+    const GQuark type = gst_analytics_od_mtd_get_obj_type(&detection);
     gint x, y, width, height;
     gfloat confidence;
 
-    if (gst_cuda_filters_detections_accept(search, gst_analytics_od_mtd_get_obj_type(&detection)) &&
+    if (gst_cuda_filters_detections_accept(search, type) &&
         gst_analytics_od_mtd_get_location(&detection, &x, &y, &width, &height, &confidence))
-      add_box(search, (GstCudaFiltersBox){x, y, width, height});
+      add_box(search, type, (GstCudaFiltersBox){x, y, width, height});
   }
 }
 #endif

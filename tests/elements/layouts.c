@@ -366,22 +366,27 @@ GST_END_TEST;
 /* A crop that pans: a region that is held stays over what was detected in the whole frame. */
 GST_START_TEST(held_regions_of_moving_crops)
 {
-  static const guint corners[][2] = {{6, 4}, {2, 8}, {10, 0}};
-  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+  static const struct {
+    int x, y, width, height;
+  } crops[] = {{6, 4, 33, 21}, {2, 8, 33, 21}, {10, 0, 33, 21}, {8, 6, 40, 34}, {12, 8, 20, 18}};
+  const CfVideo frame = cf_video(CF_FORMAT_I420, 48, 40);
   GstBus *bus;
   GstHarness *harness =
-      harness_new("cudablockavg", "roi-mode=inside roi-hold=1 block-width=5 block-height=4", &video,
+      harness_new("cudablockavg", "roi-mode=inside roi-hold=1 block-width=5 block-height=4", &frame,
                   NULL, &bus);
 
-  for (guint i = 0; i < G_N_ELEMENTS(corners); i++) {
-    const guint x = corners[i][0], y = corners[i][1];
-    const CfRegion region = {14 - (int)x, 12 - (int)y, 12, 9};
+  for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
+    const int x = crops[i].x, y = crops[i].y, width = crops[i].width, height = crops[i].height;
+    const CfVideo video = cf_video(CF_FORMAT_I420, width, height);
+    const CfRegion region = {14 - x, 12 - y, 12, 9};
     const CfRegions regions = {.region = &region, .count = 1};
-    CfTestPicture *shown = part_of(&video, &frame, (int)x, (int)y);
+    CfTestPicture *shown = part_of(&video, &frame, x, y);
     CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
                                                    "block-width=5 block-height=4", shown, &regions);
-    GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, x, y, 33, 21);
+    GstBuffer *buffer =
+        cropped_frame(&frame, CF_PATTERN_NOISE, (guint)x, (guint)y, (guint)width, (guint)height);
 
+    push_caps(harness, &video, NULL);
     if (i == 0)
       gst_buffer_add_video_region_of_interest_meta(buffer, "face", 14, 12, 12, 9);
     assert_shows(filter_buffer(harness, buffer), want, i ? "held" : "detected");

@@ -317,6 +317,63 @@ GST_START_TEST(regions_are_held_by_time)
 }
 GST_END_TEST;
 
+/* What is held is held on, for 100 ms, where timestamps begin: anew, after frames without, or
+ * forwards where the stream runs backwards. */
+GST_START_TEST(regions_are_held_where_times_begin)
+{
+  GstSegment segment;
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-hold=100000000", &bus);
+  CfTestPicture *source;
+  GstBuffer *frame;
+
+  push(harness, 50, &face, ONE(10, 8, 20, 16));
+  push(harness, 0, NULL, ONE(10, 8, 20, 16));
+  push(harness, 2, NULL, ONE(10, 8, 20, 16));
+  push(harness, 3, NULL, NULL);
+  frame = new_frame(&source, 0, &car);
+  GST_BUFFER_PTS(frame) = GST_CLOCK_TIME_NONE;
+  push_frame(harness, frame, source, ONE(30, 20, 12, 12));
+  push(harness, 10, NULL, ONE(30, 20, 12, 12));
+  push(harness, 12, NULL, ONE(30, 20, 12, 12));
+  push(harness, 13, NULL, NULL);
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.rate = -1.0;
+  segment.stop = 100 * FRAME;
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+  push(harness, 20, &face, ONE(10, 8, 20, 16));
+  push(harness, 18, NULL, ONE(10, 8, 20, 16));
+  push(harness, 17, NULL, NULL);
+  push(harness, 16, &face, ONE(10, 8, 20, 16));
+  push(harness, 90, NULL, ONE(10, 8, 20, 16));
+  push(harness, 88, NULL, ONE(10, 8, 20, 16));
+  push(harness, 87, NULL, NULL);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* What was seen before a setting counts for it, and no more. */
+GST_START_TEST(settings_decide_what_is_held)
+{
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=none roi-hold=1000000000", &bus);
+
+  push(harness, 0, &face, FRAME_COVERED);
+  g_object_set(harness->element, "roi-mode", 1, NULL);
+  push(harness, 1, NULL, ONE(10, 8, 20, 16));
+  g_object_set(harness->element, "roi-types", "car,face", NULL);
+  push(harness, 2, NULL, ONE(10, 8, 20, 16));
+  g_object_set(harness->element, "roi-types", "car", NULL);
+  push(harness, 3, NULL, NULL);
+  g_object_set(harness->element, "roi-types", "", NULL);
+  push(harness, 4, NULL, NULL);
+  push(harness, 5, &car, ONE(30, 20, 12, 12));
+  g_object_set(harness->element, "roi-mode", 2, "roi-types", "face", NULL);
+  push(harness, 6, NULL, FRAME_COVERED);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* A stream that comes in another size shows the same: what is held stays where it lies in it. */
 GST_START_TEST(regions_are_held_in_other_sizes)
 {
@@ -505,6 +562,8 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, outside_is_the_rest);
   tcase_add_test(tests, missing_regions_cover_the_frame);
   tcase_add_test(tests, regions_are_held_by_time);
+  tcase_add_test(tests, regions_are_held_where_times_begin);
+  tcase_add_test(tests, settings_decide_what_is_held);
   tcase_add_test(tests, regions_are_held_in_other_sizes);
   tcase_add_test(tests, the_last_held_nanosecond);
   tcase_add_test(tests, regions_are_expanded_outwards);
