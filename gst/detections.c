@@ -101,10 +101,27 @@ void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x,
   }
 }
 
-gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta)
+gboolean gst_cuda_filters_detections_become_regions(GstBuffer *output, GstMeta *meta,
+                                                    const GstVideoCropMeta *crop)
 {
 #ifdef HAVE_GST_ANALYTICS
-  return meta->info->api == GST_ANALYTICS_RELATION_META_API_TYPE;
+  GstCudaFiltersSearch search = {.types = NULL};
+
+  if (meta->info->api != GST_ANALYTICS_RELATION_META_API_TYPE)
+    return FALSE;
+  search.found = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  find_objects(&search, (GstAnalyticsRelationMeta *)meta);
+  for (guint i = 0; i < search.found->len; i++) {
+    const GstCudaFiltersDetection *detection =
+        &g_array_index(search.found, GstCudaFiltersDetection, i);
+    const GstCudaFiltersBox *box = &detection->box;
+
+    gst_buffer_add_video_region_of_interest_meta_id(
+        output, detection->type, (guint)box->x - crop->x, (guint)box->y - crop->y,
+        (guint)box->width, (guint)box->height);
+  }
+  g_array_unref(search.found);
+  return TRUE;
 #else
   return FALSE;
 #endif

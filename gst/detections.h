@@ -46,8 +46,10 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
 /* Moves the detections from number `first` on. */
 void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y);
 
-/* Whether `meta` is the one that all detections of GstAnalytics are in. */
-gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta);
+/* If `meta` is the one that all detections of GstAnalytics are in, adds its object detections to
+ * `output`, which holds what `crop` shows, as regions of interest. False if it is another meta. */
+gboolean gst_cuda_filters_detections_become_regions(GstBuffer *output, GstMeta *meta,
+                                                    const GstVideoCropMeta *crop);
 
 /* Whether `type` (0: none) is one of `types`; NULL has all. */
 gboolean gst_cuda_filters_detections_has_type(gchar **types, GQuark type);
