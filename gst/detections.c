@@ -71,6 +71,42 @@ static void find_rois(GstCudaFiltersSearch *search, GstBuffer *buffer)
 }
 
 #ifdef HAVE_GST_ANALYTICS
+/* The bounds of a box that is turned about its centre, in radians. GStreamer's own lose up to two
+ * pixels by rounding. */
+static GstCudaFiltersBox turned(GstCudaFiltersBox box, gdouble angle)
+{
+  const gdouble unknown = isfinite(angle) ? 0.0 : 1.0; /* then wide enough for any angle */
+  const gdouble cosine = MAX(fabs(cos(angle)), unknown), sine = MAX(fabs(sin(angle)), unknown);
+  const gdouble width = (gdouble)box.width, height = (gdouble)box.height, error = 1e-3;
+  const gdouble x = (gdouble)box.x + 0.5 * width, across = 0.5 * (width * cosine + height * sine);
+  const gdouble y = (gdouble)box.y + 0.5 * height, down = 0.5 * (width * sine + height * cosine);
+
+  if (angle == 0.0)
+    return box;
+  box.x = (gint64)floor(x - across + error);
+  box.y = (gint64)floor(y - down + error);
+  box.width = (gint64)ceil(x + across - error) - box.x;
+  box.height = (gint64)ceil(y + down - error) - box.y;
+  return box;
+}
+
+static gboolean get_box(GstAnalyticsODMtd *detection, GstCudaFiltersBox *box)
+{
+  gfloat angle = 0.0f, confidence;
+  gint x, y, width, height;
+  gboolean good;
+
+#ifdef HAVE_GST_SEGMENTATION
+  good = gst_analytics_od_mtd_get_oriented_location(detection, &x, &y, &width, &height, &angle,
+                                                    &confidence);
+#else
+  good = gst_analytics_od_mtd_get_location(detection, &x, &y, &width, &height, &confidence);
+#endif
+  if (good && width > 0 && height > 0)
+    *box = turned((GstCudaFiltersBox){x, y, width, height}, (gdouble)angle);
+  return good && width > 0 && height > 0;
+}
+
 static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations)
 {
   GstAnalyticsODMtd detection;
@@ -79,12 +115,10 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
   while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              &detection)) {
     const GQuark type = gst_analytics_od_mtd_get_obj_type(&detection);
-    gint x, y, width, height;
-    gfloat confidence;
+    GstCudaFiltersBox box;
 
-    if (gst_cuda_filters_detections_accept(search, type) &&
-        gst_analytics_od_mtd_get_location(&detection, &x, &y, &width, &height, &confidence))
-      add_box(search, type, (GstCudaFiltersBox){x, y, width, height});
+    if (gst_cuda_filters_detections_accept(search, type) && get_box(&detection, &box))
+      add_box(search, type, box);
   }
 }
 #endif

@@ -295,6 +295,20 @@ GST_START_TEST(crop_metas_are_heeded)
 }
 GST_END_TEST;
 
+/* Asserts that the frame has this region of interest, a face. */
+static void assert_region(GstBuffer *buffer, const CfRegion *region)
+{
+  const GstVideoRegionOfInterestMeta *meta =
+      gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
+
+  fail_unless(meta != NULL);
+  fail_unless_equals_string(g_quark_to_string(meta->roi_type), "face");
+  fail_unless_equals_int((gint)meta->x, region->x);
+  fail_unless_equals_int((gint)meta->y, region->y);
+  fail_unless_equals_int((gint)meta->w, region->width);
+  fail_unless_equals_int((gint)meta->h, region->height);
+}
+
 #ifdef HAVE_GST_ANALYTICS
 static void add_detection(GstBuffer *buffer, gint x, gint y, gint width, gint height)
 {
@@ -339,20 +353,6 @@ GST_END_TEST;
 #endif
 
 /* Those of the whole frame: what a detector in front of a crop has seen stays covered. */
-/* Asserts that the frame has this region of interest, a face. */
-static void assert_region(GstBuffer *buffer, const CfRegion *region)
-{
-  const GstVideoRegionOfInterestMeta *meta =
-      gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
-
-  fail_unless(meta != NULL);
-  fail_unless_equals_string(g_quark_to_string(meta->roi_type), "face");
-  fail_unless_equals_int((gint)meta->x, region->x);
-  fail_unless_equals_int((gint)meta->y, region->y);
-  fail_unless_equals_int((gint)meta->w, region->width);
-  fail_unless_equals_int((gint)meta->h, region->height);
-}
-
 GST_START_TEST(regions_of_cropped_frames)
 {
   const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);

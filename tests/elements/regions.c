@@ -5,6 +5,8 @@
  */
 #include "region-frames.h"
 
+#include <math.h>
+
 #include "gaussblur.h"
 
 #ifdef HAVE_GST_ANALYTICS
@@ -145,6 +147,42 @@ GST_START_TEST(detections_say_where)
   harness_free(harness, bus);
 }
 GST_END_TEST;
+
+#ifdef HAVE_GST_SEGMENTATION
+/* The bounds of boxes that are turned, as detectors of vehicles from above give them. */
+GST_START_TEST(turned_detections_are_covered)
+{
+  static const struct {
+    Detection box;
+    gfloat angle;
+    CfRegion covered;
+  } rows[] = {
+      {{"car", 10, 8, 20, 16}, 0.0f, {10, 8, 20, 16}},
+      {{"car", 10, 8, 20, 16}, (gfloat)G_PI_2, {12, 6, 16, 20}},
+      {{"car", 10, 8, 20, 16}, (gfloat)-G_PI, {10, 8, 20, 16}},
+      {{"car", 10, 8, 20, 16}, (gfloat)G_PI_4, {7, 3, 26, 26}}, /* 7.27..32.73, 3.27..28.73 */
+      {{"car", 10, 8, 21, 16}, 2.0f, {8, 3, 25, 26}},           /* 8.86..32.14, 3.12..28.88 */
+      {{"car", 10, 8, 20, 16}, NAN, {2, -2, 36, 36}},
+  };
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-steady=0", &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const CfRegions regions = {.region = &rows[i].covered, .count = 1};
+    const Detection *box = &rows[i].box;
+    CfTestPicture *source;
+    GstBuffer *frame = new_frame(&source, i, NULL);
+    GstAnalyticsODMtd added;
+
+    fail_unless(gst_analytics_relation_meta_add_oriented_od_mtd(
+        gst_buffer_add_analytics_relation_meta(frame), g_quark_from_string(box->type), box->x,
+        box->y, box->width, box->height, rows[i].angle, 0.75f, &added));
+    push_frame(harness, frame, source, &regions);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+#endif
 #endif
 
 GST_START_TEST(without_a_mode_all_is_covered)
@@ -553,6 +591,9 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, fixed_regions_are_no_detections);
 #ifdef HAVE_GST_ANALYTICS
   tcase_add_test(tests, detections_say_where);
+#ifdef HAVE_GST_SEGMENTATION
+  tcase_add_test(tests, turned_detections_are_covered);
+#endif
 #endif
   tcase_add_test(tests, without_a_mode_all_is_covered);
   tcase_add_test(tests, types_are_chosen);
