@@ -163,7 +163,7 @@ static gboolean is_held(GstCudaFiltersRegions *self, GstClockTime now, gdouble r
     return FALSE;
   if (GST_CLOCK_TIME_IS_VALID(now) && GST_CLOCK_TIME_IS_VALID(last)) {
     const GstClockTime age = now > last ? now - last : last - now;
-    const gboolean began_anew = self->covered && (rate < 0.0 ? now > last : now < last);
+    const gboolean began_anew = self->covered && rate > 0.0 && now < last;
 
     if (age <= self->running.hold || !began_anew)
       return age <= self->running.hold;
