@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/coverage.h"
+#include "worker.h"
 
 struct _GstCudaFiltersCoverageMessage {
   gboolean posted; /* a message with `last` was posted */
@@ -104,8 +105,7 @@ void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,
   CfRegions scaled;
 
   if (fields) {
-    g_array_set_size(self->scaled, 2 * (guint)regions->count);
-    scaled = cf_regions_of_field(regions, (CfRegion *)(void *)self->scaled->data);
+    scaled = gst_cuda_filters_worker_regions_of_field(regions, self->scaled);
     regions = &scaled;
     video.height = (video.height + 1) / 2;
   }

@@ -3,7 +3,6 @@
 
 #include "filter.h"
 #include "formats.h"
-#include "plan/coverage.h"
 
 enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_PARTS };
 
@@ -182,6 +181,37 @@ void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seco
   worker->fresh = fresh;
 }
 
+/* `region` in lines of a field, rounded so that a frame line of the region is filtered in both
+ * fields: outwards, and inwards for regions that are left out. */
+static CfRegion scale_to_field(CfRegion region, gboolean outside)
+{
+  const gint64 top = region.y, bottom = top + region.height;
+  const gint64 y = (outside ? top + 1 : top) >> 1, end = (outside ? bottom : bottom + 1) >> 1;
+
+  region.y = (gint)y;
+  region.height = (gint)(end - y);
+  return region;
+}
+
+CfRegions gst_cuda_filters_worker_regions_of_field(const CfRegions *regions, GArray *scratch)
+{
+  const guint count = (guint)regions->count;
+  CfRegions scaled = *regions;
+  CfRegion *region;
+
+  g_array_set_size(scratch, 2 * count);
+  region = (CfRegion *)(void *)scratch->data;
+  for (guint i = 0; i < count; i++) {
+    region[i] = scale_to_field(regions->region[i], regions->outside);
+    if (regions->whole)
+      region[count + i] = scale_to_field(regions->whole[i], FALSE);
+  }
+  scaled.region = region;
+  scaled.whole = regions->whole ? region + count : NULL;
+  scaled.field = true;
+  return scaled;
+}
+
 static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *frame,
                          CfStatus *status)
 {
@@ -197,8 +227,7 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   job.seconds = worker->seconds;
   job.fresh = worker->fresh;
   if (job.regions && part != FRAME) {
-    g_array_set_size(worker->field_regions, 2 * (guint)job.regions->count);
-    scaled = cf_regions_of_field(job.regions, (CfRegion *)(void *)worker->field_regions->data);
+    scaled = gst_cuda_filters_worker_regions_of_field(job.regions, worker->field_regions);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);

@@ -88,32 +88,6 @@ bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *region
   return true;
 }
 
-static CfRegion region_of_field(CfRegion region, bool outside)
-{
-  const int64_t top = region.y, bottom = top + region.height;
-  const int64_t y = (outside ? top + 1 : top) >> 1, end = (outside ? bottom : bottom + 1) >> 1;
-
-  region.y = (int)y;
-  region.height = (int)(end - y);
-  return region;
-}
-
-CfRegions cf_regions_of_field(const CfRegions *regions, CfRegion *scratch)
-{
-  const int count = regions->count;
-  CfRegions scaled = *regions;
-
-  for (int i = 0; i < count; i++) {
-    scratch[i] = region_of_field(regions->region[i], regions->outside);
-    if (regions->whole)
-      scratch[count + i] = region_of_field(regions->whole[i], false);
-  }
-  scaled.region = scratch;
-  scaled.whole = regions->whole ? scratch + count : NULL;
-  scaled.field = true;
-  return scaled;
-}
-
 CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region)
 {
   const int reach = cf_coverage_rule(regions).reach;

@@ -39,11 +39,6 @@ CfCoverageRule cf_coverage_rule(const CfRegions *regions);
 bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *regions,
                    const CfRegion *region);
 
-/* `regions` of a frame as those of one of its fields. A line of the field that lies partly in a
- * region is covered; with `outside` so is one that lies partly in none. `scratch`, which the result
- * borrows, has room for twice as many regions. */
-CfRegions cf_regions_of_field(const CfRegions *regions, CfRegion *scratch);
-
 /* Luma pixels that a region may cover, or with `outside` leave uncovered; may be empty. Here and
  * below, `region` is an element of `regions`. */
 CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
