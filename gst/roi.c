@@ -257,8 +257,8 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
              : gst_cuda_filters_box_grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
-/* Appends a region, unless all of it and of its feather lies beyond the frame. The feather counts
- * lines of a field. */
+/* Appends a region, unless all of it and of its feather, which counts lines of a field where there
+ * are fields, lies beyond the frame. */
 static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
@@ -454,6 +454,7 @@ GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
   GstCudaFiltersCoverage coverage;
   gboolean parts = FALSE;
 
+  self->fields = fields;
   if (params->mode == GST_CUDA_FILTERS_ROI_NONE) {
     warn_of_idle_property(self, element);
     if (self->running.hold > 0) /* for frames to come with another mode */
@@ -462,7 +463,6 @@ GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
     return GST_CUDA_FILTERS_COVER_ALL;
   }
   self->mode_was_set = TRUE;
-  self->fields = fields;
   coverage = find_regions(self, buffer, info, element->segment.rate, &parts);
   warn_of_rejected_types(self, element);
   warn_of_no_detections(self, element);
