@@ -173,7 +173,8 @@ void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
                         resolve(self, &self->params, gst_cuda_filters_regions_mask(self->roi)),
                         some ? &self->regions : NULL, &why);
   GST_OBJECT_UNLOCK(self);
-  if (!presets_loading &&
+  /* A good mask of settings that change by themselves is no reason to warn again. */
+  if (!presets_loading && !(hides && gst_object_has_active_control_bindings(GST_OBJECT(self))) &&
       gst_cuda_filters_regions_must_warn_of_weak_mask(self->roi, hides, changed))
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", why.message),
                         ("the regions can be recognized in what leaves this element"));

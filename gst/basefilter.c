@@ -226,8 +226,8 @@ static void move_region(GstBuffer *output, const GstVideoRegionOfInterestMeta *r
 }
 
 /* All metas stay valid, since size and orientation do. Of a cropped picture the output holds only
- * that: region metas are moved to it, those of analytics, which GStreamer cannot move before 1.28,
- * are dropped with the crop meta. */
+ * that: region metas are moved to it. Those of analytics, which GStreamer cannot move before 1.28,
+ * are dropped with the crop meta; their object detections become regions, for later elements. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
@@ -240,7 +240,7 @@ static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, Gs
     return FALSE;
   }
   return meta->info->api != GST_VIDEO_CROP_META_API_TYPE &&
-         !gst_cuda_filters_detections_are_analytics(meta);
+         !gst_cuda_filters_detections_become_regions(output, meta, crop);
 }
 
 /* Wakes the streaming thread where it waits for the output task or for a buffer of an exhausted

@@ -31,14 +31,17 @@ static void adopt_context(GstCudaFiltersBase *self, GstBuffer *buffer)
 
 static void update_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
 {
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
+
   if (!self->roi)
     return;
   GST_OBJECT_LOCK(self);
   if (!self->presets_loading)
     gst_cuda_filters_regions_sync(self->roi);
   GST_OBJECT_UNLOCK(self);
-  self->cover = gst_cuda_filters_regions_update(self->roi, GST_BASE_TRANSFORM(self), buffer,
-                                                &GST_VIDEO_FILTER(self)->in_info, &self->regions);
+  self->cover = gst_cuda_filters_regions_update(
+      self->roi, GST_BASE_TRANSFORM(self), buffer, info,
+      self->worker && gst_cuda_filters_worker_splits(self->worker, info, buffer), &self->regions);
   if (self->cover != GST_CUDA_FILTERS_COVER_ALL)
     gst_cuda_filters_base_check_mask(self);
 }

@@ -4,15 +4,17 @@
 #include <string.h>
 
 #include "plan/coverage.h"
+#include "worker.h"
 
 struct _GstCudaFiltersCoverageMessage {
   gboolean posted; /* a message with `last` was posted */
   GstCudaFiltersCoverage last;
 
-  /* Frame size and regions that last.covered was computed for. */
+  /* Size and regions, of the frame or of its fields, that last.covered was computed for. */
   gint width, height;
   CfRegions regions;
   GArray *list;     /* CfRegion */
+  GArray *scaled;   /* CfRegion, scratch */
   GArray *outlines; /* CfOutline, scratch */
 };
 
@@ -21,6 +23,7 @@ GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void)
   GstCudaFiltersCoverageMessage *self = g_new0(GstCudaFiltersCoverageMessage, 1);
 
   self->list = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+  self->scaled = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   self->outlines = g_array_new(FALSE, FALSE, sizeof(CfOutline));
   return self;
 }
@@ -28,6 +31,7 @@ GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void)
 void gst_cuda_filters_coverage_message_free(GstCudaFiltersCoverageMessage *self)
 {
   g_array_unref(self->list);
+  g_array_unref(self->scaled);
   g_array_unref(self->outlines);
   g_free(self);
 }
@@ -37,34 +41,31 @@ void gst_cuda_filters_coverage_message_reset(GstCudaFiltersCoverageMessage *self
   self->posted = FALSE;
 }
 
-static gboolean is_known(const GstCudaFiltersCoverageMessage *self, const GstVideoInfo *info,
+static gboolean is_known(const GstCudaFiltersCoverageMessage *self, const CfVideo *video,
                          const CfRegions *regions)
 {
   const CfRegions *last = &self->regions;
 
-  return self->width == GST_VIDEO_INFO_WIDTH(info) && self->height == GST_VIDEO_INFO_HEIGHT(info) &&
+  return self->width == video->width && self->height == video->height &&
          last->count == regions->count && last->shape == regions->shape &&
          last->feather == regions->feather && last->outside == regions->outside &&
          (regions->count == 0 ||
           memcmp(self->list->data, regions->region, (gsize)regions->count * sizeof(CfRegion)) == 0);
 }
 
-static gdouble covered_share(GstCudaFiltersCoverageMessage *self, const GstVideoInfo *info,
+static gdouble covered_share(GstCudaFiltersCoverageMessage *self, const CfVideo *video,
                              const CfRegions *regions)
 {
-  const CfVideo video =
-      cf_video(CF_FORMAT_GRAY8, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
-
-  if (is_known(self, info, regions))
+  if (is_known(self, video, regions))
     return self->last.covered;
-  self->width = video.width;
-  self->height = video.height;
+  self->width = video->width;
+  self->height = video->height;
   self->regions = *regions;
   g_array_set_size(self->list, 0);
   if (regions->count > 0)
     g_array_append_vals(self->list, regions->region, (guint)regions->count);
   g_array_set_size(self->outlines, (guint)regions->count);
-  return cf_coverage_share(&video, regions, (CfOutline *)(void *)self->outlines->data);
+  return cf_coverage_share(video, regions, (CfOutline *)(void *)self->outlines->data);
 }
 
 static gboolean is_same(const GstCudaFiltersCoverage *a, const GstCudaFiltersCoverage *b)
@@ -95,10 +96,20 @@ static GstStructure *describe(const GstCudaFiltersCoverage *coverage, const GstS
 
 void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,
                                             GstBaseTransform *element, GstBuffer *buffer,
-                                            const GstVideoInfo *info, const CfRegions *regions,
+                                            const GstVideoInfo *info, gboolean fields,
+                                            const CfRegions *regions,
                                             GstCudaFiltersCoverage coverage)
 {
-  coverage.covered = covered_share(self, info, regions);
+  CfVideo video =
+      cf_video(CF_FORMAT_GRAY8, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
+  CfRegions scaled;
+
+  if (fields) {
+    scaled = gst_cuda_filters_worker_regions_of_field(regions, self->scaled);
+    regions = &scaled;
+    video.height = (video.height + 1) / 2;
+  }
+  coverage.covered = covered_share(self, &video, regions);
   if (self->posted && is_same(&coverage, &self->last))
     return;
   self->posted = TRUE;

@@ -26,8 +26,9 @@ void gst_cuda_filters_coverage_message_free(GstCudaFiltersCoverageMessage *self)
 void gst_cuda_filters_coverage_message_reset(GstCudaFiltersCoverageMessage *self);
 
 /* Computes `coverage.covered` from `regions`, and posts the message from `element` if anything
- * differs from the last one. */
+ * differs from the last one. With `fields` the frame is filtered field by field. */
 void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,
                                             GstBaseTransform *element, GstBuffer *buffer,
-                                            const GstVideoInfo *info, const CfRegions *regions,
+                                            const GstVideoInfo *info, gboolean fields,
+                                            const CfRegions *regions,
                                             GstCudaFiltersCoverage coverage);

@@ -19,11 +19,16 @@ GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                              box->height + 2 * down};
 }
 
-gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
+gboolean gst_cuda_filters_detections_has_type(gchar **types, GQuark type)
 {
   const gchar *name = g_quark_to_string(type);
 
-  if (!search->types || (name && g_strv_contains((const gchar *const *)search->types, name)))
+  return !types || (name && g_strv_contains((const gchar *const *)types, name));
+}
+
+gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
+{
+  if (gst_cuda_filters_detections_has_type(search->types, type))
     return TRUE;
   if (search->rejected->len == GST_CUDA_FILTERS_MAX_REJECTED)
     return FALSE;
@@ -35,10 +40,10 @@ gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark
   return FALSE;
 }
 
-static void add_box(GstCudaFiltersSearch *search, GstCudaFiltersBox box)
+static void add_box(GstCudaFiltersSearch *search, GQuark type, GstCudaFiltersBox box)
 {
   const GstCudaFiltersDetection detection = {
-      .box = box, .whole = box, .object = search->found->len};
+      .box = box, .whole = box, .type = type, .object = search->found->len};
 
   if (box.width > 0 && box.height > 0)
     g_array_append_val(search->found, detection);
@@ -60,11 +65,48 @@ static void find_rois(GstCudaFiltersSearch *search, GstBuffer *buffer)
     const GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *)meta;
 
     if (gst_cuda_filters_detections_accept(search, roi->roi_type))
-      add_box(search, (GstCudaFiltersBox){coordinate(roi->x), coordinate(roi->y), roi->w, roi->h});
+      add_box(search, roi->roi_type,
+              (GstCudaFiltersBox){coordinate(roi->x), coordinate(roi->y), roi->w, roi->h});
   }
 }
 
 #ifdef HAVE_GST_ANALYTICS
+/* The bounds of a box that is turned about its centre, in radians. GStreamer's own lose up to two
+ * pixels by rounding. */
+static GstCudaFiltersBox turned(GstCudaFiltersBox box, gdouble angle)
+{
+  const gdouble unknown = isfinite(angle) ? 0.0 : 1.0; /* then wide enough for any angle */
+  const gdouble cosine = MAX(fabs(cos(angle)), unknown), sine = MAX(fabs(sin(angle)), unknown);
+  const gdouble width = (gdouble)box.width, height = (gdouble)box.height, error = 1e-3;
+  const gdouble x = (gdouble)box.x + 0.5 * width, across = 0.5 * (width * cosine + height * sine);
+  const gdouble y = (gdouble)box.y + 0.5 * height, down = 0.5 * (width * sine + height * cosine);
+
+  if (angle == 0.0)
+    return box;
+  box.x = (gint64)floor(x - across + error);
+  box.y = (gint64)floor(y - down + error);
+  box.width = (gint64)ceil(x + across - error) - box.x;
+  box.height = (gint64)ceil(y + down - error) - box.y;
+  return box;
+}
+
+static gboolean get_box(GstAnalyticsODMtd *detection, GstCudaFiltersBox *box)
+{
+  gfloat angle = 0.0f, confidence;
+  gint x, y, width, height;
+  gboolean good;
+
+#ifdef HAVE_GST_SEGMENTATION
+  good = gst_analytics_od_mtd_get_oriented_location(detection, &x, &y, &width, &height, &angle,
+                                                    &confidence);
+#else
+  good = gst_analytics_od_mtd_get_location(detection, &x, &y, &width, &height, &confidence);
+#endif
+  if (good && width > 0 && height > 0)
+    *box = turned((GstCudaFiltersBox){x, y, width, height}, (gdouble)angle);
+  return good && width > 0 && height > 0;
+}
+
 static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations)
 {
   GstAnalyticsODMtd detection;
@@ -72,12 +114,11 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
 
   while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              &detection)) {
-    gint x, y, width, height;
-    gfloat confidence;
+    const GQuark type = gst_analytics_od_mtd_get_obj_type(&detection);
+    GstCudaFiltersBox box;
 
-    if (gst_cuda_filters_detections_accept(search, gst_analytics_od_mtd_get_obj_type(&detection)) &&
-        gst_analytics_od_mtd_get_location(&detection, &x, &y, &width, &height, &confidence))
-      add_box(search, (GstCudaFiltersBox){x, y, width, height});
+    if (gst_cuda_filters_detections_accept(search, type) && get_box(&detection, &box))
+      add_box(search, type, box);
   }
 }
 #endif
@@ -94,10 +135,27 @@ void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x,
   }
 }
 
-gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta)
+gboolean gst_cuda_filters_detections_become_regions(GstBuffer *output, GstMeta *meta,
+                                                    const GstVideoCropMeta *crop)
 {
 #ifdef HAVE_GST_ANALYTICS
-  return meta->info->api == GST_ANALYTICS_RELATION_META_API_TYPE;
+  GstCudaFiltersSearch search = {.types = NULL};
+
+  if (meta->info->api != GST_ANALYTICS_RELATION_META_API_TYPE)
+    return FALSE;
+  search.found = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  find_objects(&search, (GstAnalyticsRelationMeta *)meta);
+  for (guint i = 0; i < search.found->len; i++) {
+    const GstCudaFiltersDetection *detection =
+        &g_array_index(search.found, GstCudaFiltersDetection, i);
+    const GstCudaFiltersBox *box = &detection->box;
+
+    gst_buffer_add_video_region_of_interest_meta_id(
+        output, detection->type, (guint)box->x - crop->x, (guint)box->y - crop->y,
+        (guint)box->width, (guint)box->height);
+  }
+  g_array_unref(search.found);
+  return TRUE;
 #else
   return FALSE;
 #endif

@@ -17,6 +17,7 @@ typedef struct {
 typedef struct {
   GstCudaFiltersBox box;
   GstCudaFiltersBox whole; /* bounds of the object */
+  GQuark type;             /* name of the object's type; 0: none */
   guint object;            /* number of the object; its parts follow each other */
   gboolean part;           /* `box` is a part of a segmented object */
 } GstCudaFiltersDetection;
@@ -45,8 +46,13 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
 /* Moves the detections from number `first` on. */
 void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y);
 
-/* Whether `meta` is the one that all detections of GstAnalytics are in. */
-gboolean gst_cuda_filters_detections_are_analytics(const GstMeta *meta);
+/* If `meta` is the one that all detections of GstAnalytics are in, adds its object detections to
+ * `output`, which holds what `crop` shows, as regions of interest. False if it is another meta. */
+gboolean gst_cuda_filters_detections_become_regions(GstBuffer *output, GstMeta *meta,
+                                                    const GstVideoCropMeta *crop);
+
+/* Whether `type` (0: none) is one of `types`; NULL has all. */
+gboolean gst_cuda_filters_detections_has_type(gchar **types, GQuark type);
 
 /* Whether `type` (0: none) is accepted; appends it to `rejected` if not. */
 gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type);

@@ -14,17 +14,23 @@
  */
 #define FARTHEST_EDGE (G_MAXINT / 2)
 
+/* A frame in its buffer, of which a crop meta shows a part. */
+typedef struct {
+  gint64 x, y; /* where it begins */
+  gint width, height, buffer_width, buffer_height;
+} View;
+
 struct _GstCudaFiltersRegions {
   GstCudaFiltersRoiSettings wanted, running; /* object lock; streaming thread */
   gboolean changed;                          /* `wanted` was set since the last sync; object lock */
 
   GArray *last_detections; /* GstCudaFiltersDetection: steadied, of the last frame that had any */
   GstClockTime last_detections_pts;
-  GArray *places;               /* GstCudaFiltersPlace, scratch */
-  gint last_width, last_height; /* frame size that they count in */
-  gint64 last_x, last_y;    /* where in its buffer the last frame began (crop meta); they count from
-                               there */
+  View view;                /* of the last frame, whose pixels they count */
+  gboolean covered;         /* objects were in the last frame, detected or held */
+  GArray *places;           /* GstCudaFiltersPlace, scratch */
   gboolean may_keep_places; /* detections of the next frame may (roi-steady) */
+  gboolean fields;          /* this frame is filtered field by field */
   GArray *detections;       /* GstCudaFiltersDetection: of this frame */
   GArray *frame, *whole; /* CfRegion: expanded regions of this frame, and the bounds of the object
                             that each is a part of */
@@ -58,18 +64,33 @@ gboolean gst_cuda_filters_regions_mask(const GstCudaFiltersRegions *self)
   return self->running.params.mode == GST_CUDA_FILTERS_ROI_INSIDE;
 }
 
+/* What roi-types does not name any more is not held. */
+static void release_types(GstCudaFiltersRegions *self)
+{
+  for (guint i = self->last_detections->len; i > 0; i--) {
+    const GQuark type = g_array_index(self->last_detections, GstCudaFiltersDetection, i - 1).type;
+
+    if (!gst_cuda_filters_detections_has_type(self->running.types, type))
+      g_array_remove_index(self->last_detections, i - 1);
+  }
+}
+
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self)
 {
+  gboolean other_types;
+
   if (!self->changed)
     return;
   self->changed = FALSE;
   self->changed_since = TRUE;
-  if (g_strcmp0(self->wanted.types_text, self->running.types_text) != 0) {
-    g_array_set_size(self->rejected, 0);
-    self->rejected_reported = 0;
-  }
+  other_types = g_strcmp0(self->wanted.types_text, self->running.types_text) != 0;
   gst_cuda_filters_roi_settings_clear(&self->running);
   gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
+  if (other_types) {
+    g_array_set_size(self->rejected, 0);
+    self->rejected_reported = 0;
+    release_types(self);
+  }
 }
 
 /* ---- Life cycle ---- */
@@ -111,7 +132,7 @@ void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
 {
   g_array_set_size(self->last_detections, 0);
   self->last_detections_pts = GST_CLOCK_TIME_NONE;
-  self->may_keep_places = FALSE;
+  self->may_keep_places = self->covered = FALSE;
   self->frames_without = 0;
   self->any_detected = self->loss_reported = FALSE;
   gst_cuda_filters_coverage_message_reset(self->message);
@@ -132,16 +153,24 @@ void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self)
 
 /* ---- Regions ---- */
 
-/* Whether the last detections still count (roi-hold). Without timestamps their age is unknown, and
- * they do. */
-static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
+/* Whether the last detections still count (roi-hold). Where their age is not known, without
+ * timestamps or since these began anew, they do, and count as of now. */
+static gboolean is_held(GstCudaFiltersRegions *self, GstClockTime now, gdouble rate)
 {
+  const GstClockTime last = self->last_detections_pts;
+
   if (self->running.hold == 0)
     return FALSE;
-  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(self->last_detections_pts))
-    return TRUE;
-  return (now > self->last_detections_pts ? now - self->last_detections_pts
-                                          : self->last_detections_pts - now) <= self->running.hold;
+  if (GST_CLOCK_TIME_IS_VALID(now) && GST_CLOCK_TIME_IS_VALID(last)) {
+    const GstClockTime age = now > last ? now - last : last - now;
+    const gboolean began_anew = self->covered && rate > 0.0 && now < last;
+
+    if (age <= self->running.hold || !began_anew)
+      return age <= self->running.hold;
+  }
+  if (GST_CLOCK_TIME_IS_VALID(now))
+    self->last_detections_pts = now;
+  return TRUE;
 }
 
 static gint64 scale(gint64 value, gint to, gint from, gboolean up)
@@ -151,49 +180,54 @@ static gint64 scale(gint64 value, gint to, gint from, gboolean up)
   return product / from - (rest < 0) + (up && rest != 0);
 }
 
-/* Scales `box` from the size of the last frame to that of `info`, rounded outwards or, with
- * `inwards`, inwards to at least one pixel. */
-static void scale_box(GstCudaFiltersBox *box, const GstCudaFiltersRegions *self,
-                      const GstVideoInfo *info, gboolean inwards)
+/* Scales `box` from one size of frame to another, rounded outwards or, with `inwards`, inwards to
+ * at least one pixel. */
+static void scale_box(GstCudaFiltersBox *box, const View *from, const View *to, gboolean inwards)
 {
-  const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
-  const gint64 x = scale(box->x, width, self->last_width, inwards);
-  const gint64 y = scale(box->y, height, self->last_height, inwards);
+  const gint64 x = scale(box->x, to->width, from->width, inwards);
+  const gint64 y = scale(box->y, to->height, from->height, inwards);
 
-  box->width = MAX(scale(box->x + box->width, width, self->last_width, !inwards) - x, 1);
-  box->height = MAX(scale(box->y + box->height, height, self->last_height, !inwards) - y, 1);
+  box->width = MAX(scale(box->x + box->width, to->width, from->width, !inwards) - x, 1);
+  box->height = MAX(scale(box->y + box->height, to->height, from->height, !inwards) - y, 1);
   box->x = x;
   box->y = y;
 }
 
-/* A crop that moves over the buffers shows the same objects elsewhere. */
-static void move_last_detections(GstCudaFiltersRegions *self, GstBuffer *buffer)
+static View view_of(GstBuffer *buffer, const GstVideoInfo *info)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
-  const gint64 x = crop ? crop->x : 0, y = crop ? crop->y : 0;
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
 
-  gst_cuda_filters_detections_move(self->last_detections, 0, self->last_x - x, self->last_y - y);
-  self->last_x = x;
-  self->last_y = y;
+  return (View){.x = crop ? crop->x : 0,
+                .y = crop ? crop->y : 0,
+                .width = width,
+                .height = height,
+                .buffer_width = meta ? (gint)meta->width : width,
+                .buffer_height = meta ? (gint)meta->height : height};
 }
 
-/* A live stream may change its size and still show the same objects. */
-static void scale_last_detections(GstCudaFiltersRegions *self, const GstVideoInfo *info)
+/* The last detections, in pixels of this frame. A crop that moves or grows over the buffers shows
+ * the same objects elsewhere; a live stream may change its size and still show the same. */
+static void follow_view(GstCudaFiltersRegions *self, const View *view)
 {
+  const View *last = &self->view;
   const gboolean inwards = self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE;
+  const gboolean scaled =
+      (view->width != last->width || view->height != last->height) &&
+      (view->buffer_width != last->buffer_width || view->buffer_height != last->buffer_height);
 
-  if (self->last_width == GST_VIDEO_INFO_WIDTH(info) &&
-      self->last_height == GST_VIDEO_INFO_HEIGHT(info))
-    return;
-  for (guint i = 0; i < self->last_detections->len; i++) {
+  if (!scaled)
+    gst_cuda_filters_detections_move(self->last_detections, 0, last->x - view->x,
+                                     last->y - view->y);
+  for (guint i = 0; scaled && i < self->last_detections->len; i++) {
     GstCudaFiltersDetection *detection =
         &g_array_index(self->last_detections, GstCudaFiltersDetection, i);
 
-    scale_box(&detection->box, self, info, inwards);
-    scale_box(&detection->whole, self, info, inwards);
+    scale_box(&detection->box, last, view, inwards);
+    scale_box(&detection->whole, last, view, inwards);
   }
-  self->last_width = GST_VIDEO_INFO_WIDTH(info);
-  self->last_height = GST_VIDEO_INFO_HEIGHT(info);
+  self->view = *view;
 }
 
 static CfRegion region_of(const GstCudaFiltersBox *box)
@@ -223,14 +257,14 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
              : gst_cuda_filters_box_grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
-/* Appends a region, unless all of it and of its feather lies beyond the frame. For interlaced
- * frames the feather counts lines of a field. */
+/* Appends a region, unless all of it and of its feather, which counts lines of a field where there
+ * are fields, lies beyond the frame. */
 static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : (gint)ceil(params->feather);
-  const gint down = GST_VIDEO_INFO_IS_INTERLACED(info) ? 2 * reach : reach;
+  const gint down = self->fields ? 2 * reach : reach;
   const CfRegion region = region_of(box), around = region_of(whole);
 
   if (box->x - reach >= GST_VIDEO_INFO_WIDTH(info) || box->x + box->width + reach <= 0 ||
@@ -298,9 +332,10 @@ static void keep_places(GstCudaFiltersRegions *self)
 /* Finds the detected regions of this frame, or those held from an earlier one, and the fixed ones.
  * Detections that lie wholly beyond the frame do not count. */
 static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffer *buffer,
-                                           const GstVideoInfo *info, gboolean *parts)
+                                           const GstVideoInfo *info, gdouble rate, gboolean *parts)
 {
   const GstClockTime now = GST_BUFFER_PTS(buffer);
+  const View view = view_of(buffer, info);
   GstCudaFiltersSearch search = {.types = self->running.types,
                                  .outside =
                                      self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE,
@@ -313,7 +348,7 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
   g_array_set_size(self->frame, 0);
   g_array_set_size(self->whole, 0);
   gst_cuda_filters_detections_find(&search, buffer);
-  move_last_detections(self, buffer);
+  follow_view(self, &view);
   self->any_detected |= self->detections->len > 0;
   keep_places(self);
   objects = add_detections(self, info, self->detections, parts);
@@ -323,13 +358,11 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
     self->last_detections = self->detections;
     self->detections = old;
     self->last_detections_pts = now;
-    self->last_width = GST_VIDEO_INFO_WIDTH(info);
-    self->last_height = GST_VIDEO_INFO_HEIGHT(info);
     self->may_keep_places = TRUE;
-  } else if (is_held(self, now)) {
-    scale_last_detections(self, info);
+  } else if (is_held(self, now, rate)) {
     objects = coverage.held = add_detections(self, info, self->last_detections, parts);
   }
+  self->covered = objects > 0;
   coverage.missing = objects == 0;
   coverage.regions = objects + add_fixed(self, info);
   return coverage;
@@ -414,19 +447,23 @@ static void cover_frame(GstCudaFiltersRegions *self, const GstVideoInfo *info, C
 
 GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
                                                     GstBaseTransform *element, GstBuffer *buffer,
-                                                    const GstVideoInfo *info, CfRegions *regions)
+                                                    const GstVideoInfo *info, gboolean fields,
+                                                    CfRegions *regions)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   GstCudaFiltersCoverage coverage;
   gboolean parts = FALSE;
 
+  self->fields = fields;
   if (params->mode == GST_CUDA_FILTERS_ROI_NONE) {
     warn_of_idle_property(self, element);
+    if (self->running.hold > 0) /* for frames to come with another mode */
+      find_regions(self, buffer, info, element->segment.rate, &parts);
     gst_cuda_filters_coverage_message_reset(self->message);
     return GST_CUDA_FILTERS_COVER_ALL;
   }
   self->mode_was_set = TRUE;
-  coverage = find_regions(self, buffer, info, &parts);
+  coverage = find_regions(self, buffer, info, element->segment.rate, &parts);
   warn_of_rejected_types(self, element);
   warn_of_no_detections(self, element);
 
@@ -441,6 +478,7 @@ GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
   regions->region = (const CfRegion *)(void *)self->frame->data;
   regions->whole = parts ? (const CfRegion *)(void *)self->whole->data : NULL;
   regions->count = (int)self->frame->len;
-  gst_cuda_filters_coverage_message_post(self->message, element, buffer, info, regions, coverage);
+  gst_cuda_filters_coverage_message_post(self->message, element, buffer, info, fields, regions,
+                                         coverage);
   return regions->count > 0 ? GST_CUDA_FILTERS_COVER_SOME : GST_CUDA_FILTERS_COVER_NONE;
 }

@@ -53,10 +53,12 @@ void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self);
 
 /* Finds the regions of a frame, and posts messages of `element`: `cudafilters-coverage`, and
  * warnings of types that are not accepted, of 100 frames without any detection, and of settings
- * without roi-mode. `regions` is valid until the next call. */
+ * without roi-mode. With `fields` the frame is filtered field by field. `regions` is valid until
+ * the next call. */
 GstCudaFiltersCover gst_cuda_filters_regions_update(GstCudaFiltersRegions *self,
                                                     GstBaseTransform *element, GstBuffer *buffer,
-                                                    const GstVideoInfo *info, CfRegions *regions);
+                                                    const GstVideoInfo *info, gboolean fields,
+                                                    CfRegions *regions);
 
 /* Whether to warn that the mask of a frame hides too little (`hides` is false): once, and again
  * when a mask in between was good after the settings had `changed`. */

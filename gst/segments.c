@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
   GstCudaFiltersSearch *search;
   const Mask *mask;
+  GQuark type;
   guint value; /* of its pixels */
   Rect bounds; /* of its pixels */
   guint first; /* index of its first rectangle in search->found */
@@ -65,6 +66,7 @@ static void add_rect(const Object *object, Rect rect)
 {
   const GstCudaFiltersDetection part = {.box = place(object, rect),
                                         .whole = place(object, object->bounds),
+                                        .type = object->type,
                                         .object = object->first,
                                         .part = TRUE};
 
@@ -233,19 +235,18 @@ static GQuark detected_type(GstAnalyticsRelationMeta *relations,
 
 /* Whether region `index` of a mask is an object of an accepted type. */
 static gboolean is_object(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations,
-                          const GstAnalyticsSegmentationMtd *mtd, gsize index, gsize count)
+                          const GstAnalyticsSegmentationMtd *mtd, gsize index, gsize count,
+                          GQuark *type)
 {
-  GQuark type;
-
-  if (get_class(relations, mtd, index, count, &type)) {
-    if (type == g_quark_from_static_string("background"))
+  if (get_class(relations, mtd, index, count, type)) {
+    if (*type == g_quark_from_static_string("background"))
       return FALSE;
   } else {
     if (gst_analytics_segmentation_mtd_get_region_id(mtd, index) == 0)
       return FALSE;
-    type = detected_type(relations, mtd);
+    *type = detected_type(relations, mtd);
   }
-  return gst_cuda_filters_detections_accept(search, type);
+  return gst_cuda_filters_detections_accept(search, *type);
 }
 
 static void add_objects_of_mask(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations,
@@ -266,7 +267,8 @@ static void add_objects_of_mask(GstCudaFiltersSearch *search, GstAnalyticsRelati
 
     if (readable)
       object.bounds = bounds[i];
-    if (object.bounds.x0 >= object.bounds.x1 || !is_object(search, relations, mtd, i, count))
+    if (object.bounds.x0 >= object.bounds.x1 ||
+        !is_object(search, relations, mtd, i, count, &object.type))
       continue;
     if (readable)
       cut(&object);

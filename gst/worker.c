@@ -193,14 +193,14 @@ static CfRegion scale_to_field(CfRegion region, gboolean outside)
   return region;
 }
 
-static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegions *regions)
+CfRegions gst_cuda_filters_worker_regions_of_field(const CfRegions *regions, GArray *scratch)
 {
   const guint count = (guint)regions->count;
   CfRegions scaled = *regions;
   CfRegion *region;
 
-  g_array_set_size(worker->field_regions, 2 * count);
-  region = (CfRegion *)(void *)worker->field_regions->data;
+  g_array_set_size(scratch, 2 * count);
+  region = (CfRegion *)(void *)scratch->data;
   for (guint i = 0; i < count; i++) {
     region[i] = scale_to_field(regions->region[i], regions->outside);
     if (regions->whole)
@@ -226,7 +226,7 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   job.seconds = worker->seconds;
   job.fresh = worker->fresh;
   if (job.regions && part != FRAME) {
-    scaled = scale_all_to_field(worker, job.regions);
+    scaled = gst_cuda_filters_worker_regions_of_field(job.regions, worker->field_regions);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);
@@ -238,6 +238,13 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
 static gboolean has_fields(const GstCudaFiltersWorker *worker, gboolean interlaced)
 {
   return interlaced && worker->filters[TOP_FIELD];
+}
+
+gboolean gst_cuda_filters_worker_splits(const GstCudaFiltersWorker *worker,
+                                        const GstVideoInfo *info, GstBuffer *buffer)
+{
+  return has_fields(worker, GST_VIDEO_INFO_INTERLACE_MODE(info) != GST_VIDEO_INTERLACE_MODE_MIXED ||
+                                GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
 }
 
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,

@@ -48,6 +48,14 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker,
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
                                          gboolean interlaced, CfStatus *status);
 
+/* The regions of a frame, in lines of a field: partly covered lines are covered. The result borrows
+ * `scratch`, of CfRegion. */
+CfRegions gst_cuda_filters_worker_regions_of_field(const CfRegions *regions, GArray *scratch);
+
+/* Whether `buffer` is filtered field by field; `info` is that of the worker's input. */
+gboolean gst_cuda_filters_worker_splits(const GstCudaFiltersWorker *worker,
+                                        const GstVideoInfo *info, GstBuffer *buffer);
+
 /* CfEngine.halo for the next frames; -1 where frames can only be filtered as a whole. */
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
 

@@ -59,14 +59,15 @@ bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const 
 
 /* Scratch memory of cf_coverage_share() for a region. */
 typedef struct {
-  double x0, y0, x1, y1; /* with half its feather, luma pixels */
+  double x0, y0, x1, y1; /* with a part of its feather, luma pixels */
   double left, right;    /* of a row */
 } CfOutline;
 
 /* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by their
- * coverage. Exact for rectangles without feather; else to about 0.01, or 0.03 where feathers
- * overlap. Costs as many rows of regions as there are heights at which one begins or ends, however
- * large they are. `scratch` has room for all regions. */
+ * coverage. Exact for rectangles without feather; else to about 0.01, for ellipses and crowds 0.03,
+ * and more for ellipses that are narrower than their feather. Costs as many rows of regions as
+ * there are heights at which one begins or ends, and some times as many with edges that are not
+ * straight, however large they are. `scratch` has room for all regions. */
 double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfOutline *scratch);
 
 /* Reads "x,y,w,h;x,y,w,h" (an empty text has no region) into at most `capacity` regions. Returns

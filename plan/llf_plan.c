@@ -8,10 +8,11 @@
 
 #define PI 3.14159265358979323846
 
-/* The number of Laplacian levels, of `levels`, within `reach`, and the share of the last. */
-static int reached_levels(int shorter, int levels, double reach, double *share)
+/* The number of Laplacian levels, of `levels`, for details up to `largest`, and the share of the
+ * last. */
+static int reached_levels(double largest, int levels, double *share)
 {
-  const double depth = log2(reach * shorter);
+  const double depth = log2(largest);
 
   if (depth >= levels)
     return levels;
@@ -21,7 +22,8 @@ static int reached_levels(int shorter, int levels, double reach, double *share)
   return (int)ceil(depth);
 }
 
-static CfLlfPyramid shape(int width, int height, int levels, double reach)
+/* A `largest` of 0 is no limit. */
+static CfLlfPyramid shape(int width, int height, int levels, double largest)
 {
   CfLlfPyramid pyramid = {.width = {width}, .height = {height}, .last_share = 1.0};
   const int shorter = cf_min(width, height);
@@ -29,8 +31,8 @@ static CfLlfPyramid shape(int width, int height, int levels, double reach)
 
   while (shorter >> (last + 1) > 0 && (levels == 0 || last < levels))
     last++;
-  if (reach > 0.0)
-    last = reached_levels(shorter, last, reach, &pyramid.last_share);
+  if (largest > 0.0)
+    last = reached_levels(largest, last, &pyramid.last_share);
   for (int l = 1; l <= last; l++) {
     pyramid.width[l] = (pyramid.width[l - 1] + 1) / 2;
     pyramid.height[l] = (pyramid.height[l - 1] + 1) / 2;
@@ -39,9 +41,10 @@ static CfLlfPyramid shape(int width, int height, int levels, double reach)
   return pyramid;
 }
 
-CfLlfPyramid cf_llf_pyramid(int width, int height, const CfLlfParams *params)
+CfLlfPyramid cf_llf_pyramid(int width, int height, bool field, const CfLlfParams *params)
 {
-  return shape(width, height, params->levels, params->reach);
+  return shape(width, height, params->levels,
+               params->reach * cf_min(width, field ? 2 * height : height));
 }
 
 CfLlfPyramid cf_llf_full_pyramid(int width, int height)

@@ -105,8 +105,9 @@ typedef struct {
 /* The pyramid of a width x height picture: floor (log2 (shorter side)) + 1 images, each side ceil
  * (n / 2) of the one before. params->levels > 0 keeps at most that many Laplacian levels, and
  * params->reach > 0 keeps log2 (reach * shorter side) of them, the last by a share; none where that
- * is 0 or less. With one image the filter changes nothing. */
-CfLlfPyramid cf_llf_pyramid(int width, int height, const CfLlfParams *params);
+ * is 0 or less. The shorter side is there that of the frame, for a `field` as for CfVideo.field.
+ * With one image the filter changes nothing. */
+CfLlfPyramid cf_llf_pyramid(int width, int height, bool field, const CfLlfParams *params);
 
 /* The same at full depth. */
 CfLlfPyramid cf_llf_full_pyramid(int width, int height);

@@ -148,7 +148,10 @@ CfLlfParams cf_tonemap_filter(const CfTonemapParams *params)
 
 CfVideo cf_tonemap_plane(const CfVideo *video)
 {
-  return cf_video(CF_FORMAT_GRAY16_LE, video->width, video->height);
+  CfVideo plane = cf_video(CF_FORMAT_GRAY16_LE, video->width, video->height);
+
+  plane.field = video->field;
+  return plane;
 }
 
 /* ---- Tables ---- */

@@ -459,7 +459,8 @@ static void copy_rows(void *context, int first, int end)
 static void filter_images(const State *state, Image *context, const CfLlfImage *image, int count)
 {
   const CfLlfComponent *size = &state->component[context->component];
-  const CfLlfPyramid pyramid = cf_llf_pyramid(size->width, size->height, &state->params);
+  const CfLlfPyramid pyramid =
+      cf_llf_pyramid(size->width, size->height, state->video.field, &state->params);
   const CfLlfWeights weights = cf_llf_weights(&state->params, &pyramid);
   const int tables = context->component > 0 && !is_rgb(state) ? 1 : 0;
 

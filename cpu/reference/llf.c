@@ -37,7 +37,7 @@ static bool open_filters(State *state, CfStatus *status)
 
   for (int i = 0; i < filters; i++) {
     if (!cf_exact_llf_open(&state->filter[i], state->component[i].width, state->component[i].height,
-                           params, params->color_mode == CF_LLF_RGB ? 3 : 1)) {
+                           state->video.field, params, params->color_mode == CF_LLF_RGB ? 3 : 1)) {
       close_filters(state);
       return cf_fail(status, CF_ERROR_NO_MEMORY,
                      "out of memory for the reference local Laplacian filter of %dx%d pixels",

@@ -16,10 +16,10 @@ void cf_exact_llf_free(CfExactLlf *filter)
   *filter = (CfExactLlf){0};
 }
 
-bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, const CfLlfParams *params,
-                       int channels)
+bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, bool field,
+                       const CfLlfParams *params, int channels)
 {
-  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, params);
+  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, field, params);
   bool good;
 
   *filter = (CfExactLlf){.pyramid = pyramid, .channels = channels};

@@ -15,10 +15,10 @@ typedef struct {
   double *output[CF_LLF_MAX_IMAGES]; /* O_l; [0] is the result, laid out as `intensity` */
 } CfExactLlf;
 
-/* Prepares for the levels of `params`. False when out of memory; the caller calls
- * cf_exact_llf_free() either way. */
-bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, const CfLlfParams *params,
-                       int channels);
+/* Prepares for the levels of `params`; `field` as CfVideo.field. False when out of memory; the
+ * caller calls cf_exact_llf_free() either way. */
+bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, bool field,
+                       const CfLlfParams *params, int channels);
 
 /* Filters `intensity` into `output[0]`. */
 void cf_exact_llf_run(CfExactLlf *filter, const CfLlfParams *params, int threads);

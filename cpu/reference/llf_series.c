@@ -187,10 +187,10 @@ static void lay_out(CfArena *arena, void *self)
   }
 }
 
-bool cf_series_llf_run(double *intensity, int width, int height, const CfLlfParams *params,
-                       int threads)
+bool cf_series_llf_run(double *intensity, int width, int height, bool field,
+                       const CfLlfParams *params, int threads)
 {
-  Filter filter = {.size = cf_llf_pyramid(width, height, params),
+  Filter filter = {.size = cf_llf_pyramid(width, height, field, params),
                    .series = cf_llf_series(params),
                    .threads = threads};
   void *memory = cf_laid_out(lay_out, &filter);

@@ -309,8 +309,8 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   follow_peak(state, job);
   for (size_t i = 0; i < pixels; i++)
     state->base[i] = state->plane[i];
-  if (!cf_series_llf_run(state->base, state->video.width, state->video.height, &filter,
-                         state->threads))
+  if (!cf_series_llf_run(state->base, state->video.width, state->video.height, state->video.field,
+                         &filter, state->threads))
     return cf_fail(status, CF_ERROR_NO_MEMORY,
                    "out of memory for the reference tone mapping of %dx%d pixels",
                    state->video.width, state->video.height);

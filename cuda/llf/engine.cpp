@@ -211,9 +211,9 @@ Curve curve_of(const CfLlfParams &params)
   return curve;
 }
 
-void shape_image(Image *image, const CfLlfParams &params)
+void shape_image(Image *image, bool field, const CfLlfParams &params)
 {
-  image->shape = cf_llf_pyramid(image->pixels.width, image->pixels.height, &params);
+  image->shape = cf_llf_pyramid(image->pixels.width, image->pixels.height, field, &params);
   image->weights = cf_llf_weights(&params, &image->shape);
 }
 
@@ -224,9 +224,9 @@ void take_params(State *state, const CfLlfParams &params)
   state->series = series_of(params);
   state->curve = curve_of(params);
   state->intensity_levels = cf_llf_intensity_levels(&params);
-  shape_image(&state->luminance, params);
+  shape_image(&state->luminance, state->video.field, params);
   for (int c = 0; c < state->components; c++)
-    shape_image(&state->component[c], params);
+    shape_image(&state->component[c], state->video.field, params);
 
   if (is_identity(params))
     snprintf(state->algorithm, sizeof state->algorithm, "copy");

@@ -295,6 +295,20 @@ GST_START_TEST(crop_metas_are_heeded)
 }
 GST_END_TEST;
 
+/* Asserts that the frame has this region of interest, a face. */
+static void assert_region(GstBuffer *buffer, const CfRegion *region)
+{
+  const GstVideoRegionOfInterestMeta *meta =
+      gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
+
+  fail_unless(meta != NULL);
+  fail_unless_equals_string(g_quark_to_string(meta->roi_type), "face");
+  fail_unless_equals_int((gint)meta->x, region->x);
+  fail_unless_equals_int((gint)meta->y, region->y);
+  fail_unless_equals_int((gint)meta->w, region->width);
+  fail_unless_equals_int((gint)meta->h, region->height);
+}
+
 #ifdef HAVE_GST_ANALYTICS
 static void add_detection(GstBuffer *buffer, gint x, gint y, gint width, gint height)
 {
@@ -305,7 +319,8 @@ static void add_detection(GstBuffer *buffer, gint x, gint y, gint width, gint he
                                                      height, 0.75f, &added));
 }
 
-/* Detections of the whole frame are covered, but the output has none: they would lie wrong. */
+/* Detections of the whole frame are covered. In the output, where they would lie wrong, they are
+ * regions. */
 GST_START_TEST(detections_of_cropped_frames)
 {
   const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
@@ -326,6 +341,8 @@ GST_START_TEST(detections_of_cropped_frames)
     add_detection(buffer, cropped ? 4 : -2, cropped ? 7 : 3, 12, 9);
     buffer = filter_buffer(harness, buffer);
     fail_unless((gst_buffer_get_analytics_relation_meta(buffer) == NULL) == cropped);
+    if (cropped)
+      assert_region(buffer, &region);
     assert_shows(buffer, want, cropped ? "cropped" : "whole");
     cf_picture_free(shown);
     cf_picture_free(want);
@@ -345,17 +362,13 @@ GST_START_TEST(regions_of_cropped_frames)
   CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
                                                  "block-width=5 block-height=4", shown, &regions);
   GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, 6, 4, 33, 21);
-  const GstVideoRegionOfInterestMeta *moved;
   GstBus *bus;
   GstHarness *harness = harness_new("cudablockavg", "roi-mode=inside block-width=5 block-height=4",
                                     &video, NULL, &bus);
 
   gst_buffer_add_video_region_of_interest_meta(buffer, "face", 4, 7, 12, 9);
   buffer = filter_buffer(harness, buffer);
-  moved = gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
-  fail_unless(moved != NULL);
-  fail_unless_equals_int((gint)moved->x, region.x);
-  fail_unless_equals_int((gint)moved->y, region.y);
+  assert_region(buffer, &region);
   assert_shows(buffer, want, "cropped");
   cf_picture_free(shown);
   cf_picture_free(want);
@@ -366,22 +379,27 @@ GST_END_TEST;
 /* A crop that pans: a region that is held stays over what was detected in the whole frame. */
 GST_START_TEST(held_regions_of_moving_crops)
 {
-  static const guint corners[][2] = {{6, 4}, {2, 8}, {10, 0}};
-  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+  static const struct {
+    int x, y, width, height;
+  } crops[] = {{6, 4, 33, 21}, {2, 8, 33, 21}, {10, 0, 33, 21}, {8, 6, 40, 34}, {12, 8, 20, 18}};
+  const CfVideo frame = cf_video(CF_FORMAT_I420, 48, 40);
   GstBus *bus;
   GstHarness *harness =
-      harness_new("cudablockavg", "roi-mode=inside roi-hold=1 block-width=5 block-height=4", &video,
+      harness_new("cudablockavg", "roi-mode=inside roi-hold=1 block-width=5 block-height=4", &frame,
                   NULL, &bus);
 
-  for (guint i = 0; i < G_N_ELEMENTS(corners); i++) {
-    const guint x = corners[i][0], y = corners[i][1];
-    const CfRegion region = {14 - (int)x, 12 - (int)y, 12, 9};
+  for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
+    const int x = crops[i].x, y = crops[i].y, width = crops[i].width, height = crops[i].height;
+    const CfVideo video = cf_video(CF_FORMAT_I420, width, height);
+    const CfRegion region = {14 - x, 12 - y, 12, 9};
     const CfRegions regions = {.region = &region, .count = 1};
-    CfTestPicture *shown = part_of(&video, &frame, (int)x, (int)y);
+    CfTestPicture *shown = part_of(&video, &frame, x, y);
     CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
                                                    "block-width=5 block-height=4", shown, &regions);
-    GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, x, y, 33, 21);
+    GstBuffer *buffer =
+        cropped_frame(&frame, CF_PATTERN_NOISE, (guint)x, (guint)y, (guint)width, (guint)height);
 
+    push_caps(harness, &video, NULL);
     if (i == 0)
       gst_buffer_add_video_region_of_interest_meta(buffer, "face", 14, 12, 12, 9);
     assert_shows(filter_buffer(harness, buffer), want, i ? "held" : "detected");

@@ -5,6 +5,8 @@
  */
 #include "region-frames.h"
 
+#include <gst/controller/controller.h>
+
 /* ---- Warnings ---- */
 
 GST_START_TEST(settings_without_a_mode_warn)
@@ -173,6 +175,30 @@ GST_START_TEST(weak_masks_warn_again_after_good_ones)
 }
 GST_END_TEST;
 
+/* An animation sets something in each frame. */
+GST_START_TEST(animated_weak_masks_warn_once)
+{
+  GstBus *bus;
+  GstHarness *harness;
+  GstControlSource *source = gst_interpolation_control_source_new();
+  GstTimedValueControlSource *values = GST_TIMED_VALUE_CONTROL_SOURCE(source);
+
+  video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
+  harness = harness_new("cudagaussblur", "sigma=1.5 roi-mode=inside", &video, NULL, &bus);
+  g_object_set(source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
+  gst_timed_value_control_source_set(values, 0, 0.0);
+  gst_timed_value_control_source_set(values, 100 * FRAME, 10.0);
+  gst_object_add_control_binding(
+      GST_OBJECT(harness->element),
+      gst_direct_control_binding_new_absolute(GST_OBJECT(harness->element), "roi-feather", source));
+  for (guint i = 0; i < 10; i++)
+    push_masked(harness, i, i % 2 ? &face : &(Roi){"face", 0, 0, 5, 5});
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "a sigma of 1.5");
+  gst_object_unref(source);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* Fixed regions need no detector, but who waits for one with roi-missing=cover should know. */
 GST_START_TEST(a_hundred_frames_without_warn_once)
 {
@@ -303,6 +329,49 @@ GST_START_TEST(coverage_without_detections_is_told)
 }
 GST_END_TEST;
 
+/* A region that begins or ends between two lines of a field covers both, and a feather counts lines
+ * of a field. */
+GST_START_TEST(coverage_of_fields_is_told)
+{
+  static const struct {
+    const char *mode, *feather;
+    guint flags;
+    Roi roi;
+    Told told;
+  } rows[] = {
+      {"interleaved", "0", 0, {"face", 10, 9, 20, 10}, {1, 0, FALSE, SHARE(240)}},
+      {"mixed",
+       "0",
+       GST_VIDEO_BUFFER_FLAG_INTERLACED,
+       {"face", 10, 9, 20, 10},
+       {1, 0, FALSE, SHARE(240)}},
+      {"mixed", "0", 0, {"face", 10, 9, 20, 10}, {1, 0, FALSE, SHARE(200)}},
+      {"mixed", "8", 0, {"face", 0, HEIGHT + 12, 64, 8}, {0, 0, TRUE, 0.0}},
+      {"interleaved", "8", 0, {"face", 0, HEIGHT + 12, 64, 8}, {1, 0, FALSE, SHARE(32)}},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    gchar *caps = g_strdup_printf(", interlace-mode=%s", rows[i].mode);
+    gchar *settings = g_strdup_printf("roi-mode=inside roi-feather=%s", rows[i].feather);
+    CfTestPicture *source;
+    GstHarness *harness;
+    GstBuffer *frame;
+    GstBus *bus;
+
+    video = cf_video(CF_FORMAT_GRAY8, WIDTH, HEIGHT);
+    harness = harness_new("cudablockavg", settings, &video, caps, &bus);
+    frame = new_frame(&source, 0, &rows[i].roi);
+    GST_BUFFER_FLAG_SET(frame, rows[i].flags);
+    gst_buffer_unref(filter_buffer(harness, frame));
+    assert_told(bus, 0, rows[i].told);
+    cf_picture_free(source);
+    harness_free(harness, bus);
+    g_free(settings);
+    g_free(caps);
+  }
+}
+GST_END_TEST;
+
 /* As multifilesrc has it, and appsrc unless told otherwise. */
 GST_START_TEST(coverage_is_told_of_segments_in_bytes)
 {
@@ -332,9 +401,11 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, rejected_types_are_named);
   tcase_add_test(tests, masks_that_hide_too_little_warn);
   tcase_add_test(tests, weak_masks_warn_again_after_good_ones);
+  tcase_add_test(tests, animated_weak_masks_warn_once);
   tcase_add_test(tests, a_hundred_frames_without_warn_once);
   tcase_add_test(tests, coverage_is_told_on_change);
   tcase_add_test(tests, coverage_without_detections_is_told);
+  tcase_add_test(tests, coverage_of_fields_is_told);
   tcase_add_test(tests, coverage_is_told_of_segments_in_bytes);
 }
 

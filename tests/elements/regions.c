@@ -5,6 +5,8 @@
  */
 #include "region-frames.h"
 
+#include <math.h>
+
 #include "gaussblur.h"
 
 #ifdef HAVE_GST_ANALYTICS
@@ -145,6 +147,42 @@ GST_START_TEST(detections_say_where)
   harness_free(harness, bus);
 }
 GST_END_TEST;
+
+#ifdef HAVE_GST_SEGMENTATION
+/* The bounds of boxes that are turned, as detectors of vehicles from above give them. */
+GST_START_TEST(turned_detections_are_covered)
+{
+  static const struct {
+    Detection box;
+    gfloat angle;
+    CfRegion covered;
+  } rows[] = {
+      {{"car", 10, 8, 20, 16}, 0.0f, {10, 8, 20, 16}},
+      {{"car", 10, 8, 20, 16}, (gfloat)G_PI_2, {12, 6, 16, 20}},
+      {{"car", 10, 8, 20, 16}, (gfloat)-G_PI, {10, 8, 20, 16}},
+      {{"car", 10, 8, 20, 16}, (gfloat)G_PI_4, {7, 3, 26, 26}}, /* 7.27..32.73, 3.27..28.73 */
+      {{"car", 10, 8, 21, 16}, 2.0f, {8, 3, 25, 26}},           /* 8.86..32.14, 3.12..28.88 */
+      {{"car", 10, 8, 20, 16}, NAN, {2, -2, 36, 36}},
+  };
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-steady=0", &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const CfRegions regions = {.region = &rows[i].covered, .count = 1};
+    const Detection *box = &rows[i].box;
+    CfTestPicture *source;
+    GstBuffer *frame = new_frame(&source, i, NULL);
+    GstAnalyticsODMtd added;
+
+    fail_unless(gst_analytics_relation_meta_add_oriented_od_mtd(
+        gst_buffer_add_analytics_relation_meta(frame), g_quark_from_string(box->type), box->x,
+        box->y, box->width, box->height, rows[i].angle, 0.75f, &added));
+    push_frame(harness, frame, source, &regions);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+#endif
 #endif
 
 GST_START_TEST(without_a_mode_all_is_covered)
@@ -313,6 +351,59 @@ GST_START_TEST(regions_are_held_by_time)
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_harness_push_event(harness, gst_event_new_segment(&segment));
   push(harness, 7, NULL, FRAME_COVERED); /* a seek forgets them */
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* What is held is held on, for 100 ms, where timestamps begin: anew, or after frames without. In a
+ * stream that runs backwards they always step back. */
+GST_START_TEST(regions_are_held_where_times_begin)
+{
+  GstSegment segment;
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-hold=100000000", &bus);
+  CfTestPicture *source;
+  GstBuffer *frame;
+
+  push(harness, 50, &face, ONE(10, 8, 20, 16));
+  push(harness, 0, NULL, ONE(10, 8, 20, 16));
+  push(harness, 2, NULL, ONE(10, 8, 20, 16));
+  push(harness, 3, NULL, NULL);
+  frame = new_frame(&source, 0, &car);
+  GST_BUFFER_PTS(frame) = GST_CLOCK_TIME_NONE;
+  push_frame(harness, frame, source, ONE(30, 20, 12, 12));
+  push(harness, 10, NULL, ONE(30, 20, 12, 12));
+  push(harness, 12, NULL, ONE(30, 20, 12, 12));
+  push(harness, 13, NULL, NULL);
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.rate = -1.0;
+  segment.stop = 100 * FRAME;
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+  push(harness, 20, &face, ONE(10, 8, 20, 16));
+  push(harness, 18, NULL, ONE(10, 8, 20, 16));
+  push(harness, 17, NULL, NULL);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* What was seen before a setting counts for it, and no more. */
+GST_START_TEST(settings_decide_what_is_held)
+{
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=none roi-hold=1000000000", &bus);
+
+  push(harness, 0, &face, FRAME_COVERED);
+  g_object_set(harness->element, "roi-mode", 1, NULL);
+  push(harness, 1, NULL, ONE(10, 8, 20, 16));
+  g_object_set(harness->element, "roi-types", "car,face", NULL);
+  push(harness, 2, NULL, ONE(10, 8, 20, 16));
+  g_object_set(harness->element, "roi-types", "car", NULL);
+  push(harness, 3, NULL, NULL);
+  g_object_set(harness->element, "roi-types", "", NULL);
+  push(harness, 4, NULL, NULL);
+  push(harness, 5, &car, ONE(30, 20, 12, 12));
+  g_object_set(harness->element, "roi-mode", 2, "roi-types", "face", NULL);
+  push(harness, 6, NULL, FRAME_COVERED);
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -496,6 +587,9 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, fixed_regions_are_no_detections);
 #ifdef HAVE_GST_ANALYTICS
   tcase_add_test(tests, detections_say_where);
+#ifdef HAVE_GST_SEGMENTATION
+  tcase_add_test(tests, turned_detections_are_covered);
+#endif
 #endif
   tcase_add_test(tests, without_a_mode_all_is_covered);
   tcase_add_test(tests, types_are_chosen);
@@ -505,6 +599,8 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, outside_is_the_rest);
   tcase_add_test(tests, missing_regions_cover_the_frame);
   tcase_add_test(tests, regions_are_held_by_time);
+  tcase_add_test(tests, regions_are_held_where_times_begin);
+  tcase_add_test(tests, settings_decide_what_is_held);
   tcase_add_test(tests, regions_are_held_in_other_sizes);
   tcase_add_test(tests, the_last_held_nanosecond);
   tcase_add_test(tests, regions_are_expanded_outwards);

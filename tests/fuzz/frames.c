@@ -240,6 +240,8 @@ FuzzFrame *fuzz_frame_new(FuzzCase *self, GstBuffer **result)
   fuzz_note(self, "frame %u, %s", frame->number, layout);
   add_metas(self, frame, buffer);
 
+  if (fuzz_one_in(self, 20))
+    self->clock = (GstClockTime)fuzz_below(self, 10) * 40 * GST_MSECOND;
   frame->pts = fuzz_one_in(self, 20) ? GST_CLOCK_TIME_NONE : self->clock;
   frame->duration = fuzz_one_in(self, 8) ? GST_CLOCK_TIME_NONE : 40 * GST_MSECOND;
   frame->offset = fuzz_one_in(self, 4) ? GST_BUFFER_OFFSET_NONE : 1000 + frame->number;

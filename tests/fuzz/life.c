@@ -200,6 +200,7 @@ void fuzz_life_segment(FuzzCase *self)
   fuzz_note(self, "segment at rate %g, time %" GST_TIME_FORMAT, segment.rate,
             GST_TIME_ARGS(segment.time));
   gst_pad_push_event(self->source, gst_event_new_segment(&segment));
+  self->masks.backwards = segment.rate < 0.0;
   self->discont = true;
 }
 

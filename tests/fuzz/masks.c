@@ -129,6 +129,7 @@ void fuzz_masks_forget(FuzzCase *self)
 {
   self->masks.seen_count = 0;
   self->masks.seen_at = GST_CLOCK_TIME_NONE;
+  self->masks.covered = false;
 }
 
 void fuzz_masks_free(FuzzCase *self)
@@ -160,7 +161,7 @@ static bool add_area(const FuzzMasks *masks, const FuzzFormat *format, FuzzAreas
 {
   const double across = ceil(masks->expand * area.width), down = ceil(masks->expand * area.height);
   const double reach = areas->outside ? 0.0 : ceil(areas->feather);
-  const double reach_down = format->interlaced ? 2.0 * reach : reach;
+  const double reach_down = fuzz_has_fields(format) ? 2.0 * reach : reach;
 
   area = (FuzzArea){area.x - across, area.y - down, area.width + 2.0 * across,
                     area.height + 2.0 * down};
@@ -203,13 +204,23 @@ static void scale_seen(FuzzMasks *masks, const CfVideo *video)
   masks->seen_height = video->height;
 }
 
-static bool is_held(const FuzzMasks *masks, GstClockTime now)
+/* Where the age of what was seen cannot be known, it is held, and from now on. */
+static bool is_held(FuzzMasks *masks, GstClockTime now)
 {
+  const GstClockTime seen = masks->seen_at;
+
   if (masks->seen_count == 0 || masks->hold == 0)
     return false;
-  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(masks->seen_at))
+  if (!GST_CLOCK_TIME_IS_VALID(now))
     return true;
-  return (now > masks->seen_at ? now - masks->seen_at : masks->seen_at - now) <= masks->hold;
+  if (GST_CLOCK_TIME_IS_VALID(seen)) {
+    if ((now > seen ? now - seen : seen - now) <= masks->hold)
+      return true;
+    if (now > seen || masks->backwards || !masks->covered)
+      return false;
+  }
+  masks->seen_at = now;
+  return true;
 }
 
 /* Adds the areas of what is detected in the frame, or was in one that is held; false if there is
@@ -217,26 +228,41 @@ static bool is_held(const FuzzMasks *masks, GstClockTime now)
 static bool add_detected(FuzzMasks *masks, FuzzFrame *frame)
 {
   FuzzArea fresh[FUZZ_MOST_METAS];
+  const char *type[FUZZ_MOST_METAS];
   int count = 0;
 
+  scale_seen(masks, &frame->format->video);
   for (int i = 0; i < frame->metas; i++) {
     const FuzzMeta *meta = &frame->meta[i];
 
+    type[count] = meta->type;
     if (meta->width > 0 && meta->height > 0 && is_accepted(masks, meta->type))
       fresh[count++] = (FuzzArea){(gint32)meta->x, (gint32)meta->y, meta->width, meta->height};
   }
   if (add_areas(masks, frame, fresh, count)) {
     memcpy(masks->seen, fresh, sizeof fresh);
+    memcpy(masks->seen_type, type, sizeof type);
     masks->seen_count = count;
-    masks->seen_width = frame->format->video.width;
-    masks->seen_height = frame->format->video.height;
     masks->seen_at = frame->pts;
-    return true;
+    masks->covered = true;
+  } else {
+    masks->covered =
+        is_held(masks, frame->pts) && add_areas(masks, frame, masks->seen, masks->seen_count);
   }
-  if (!is_held(masks, frame->pts))
-    return false;
-  scale_seen(masks, &frame->format->video);
-  return add_areas(masks, frame, masks->seen, masks->seen_count);
+  return masks->covered;
+}
+
+/* Of types that are not accepted any more. */
+static void forget_types(FuzzMasks *masks)
+{
+  int kept = 0;
+
+  for (int i = 0; i < masks->seen_count; i++) {
+    masks->seen[kept] = masks->seen[i];
+    masks->seen_type[kept] = masks->seen_type[i];
+    kept += is_accepted(masks, masks->seen_type[i]);
+  }
+  masks->seen_count = kept;
 }
 
 static void add_fixed(const FuzzMasks *masks, FuzzFrame *frame)
@@ -261,6 +287,12 @@ void fuzz_masks_look(FuzzCase *self, FuzzFrame *frame)
   frame->cover = FUZZ_ALL;
   frame->areas = (FuzzAreas){
       .ellipse = masks->ellipse, .outside = masks->mode == 2, .feather = masks->feather};
+  forget_types(masks);
+  if (self->kind->regions && masks->mode == 0 && masks->hold > 0) {
+    FuzzFrame unseen = *frame;
+
+    add_detected(masks, &unseen);
+  }
   if (!self->kind->regions || masks->mode == 0)
     return;
   if (!add_detected(masks, frame) && masks->cover_missing) {

@@ -104,9 +104,10 @@ static int field_lines(int lines, int field)
   return (lines + 1 - field) / 2;
 }
 
-/* Where both fields have chroma lines enough; else frames are filtered as progressive ones. */
-static bool has_fields(const CfVideo *video)
+bool fuzz_has_fields(const FuzzFormat *format)
 {
+  const CfVideo *video = &format->video;
+
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
     for (int field = 0; field < 2; field++) {
       CfVideo half = *video;
@@ -116,7 +117,7 @@ static bool has_fields(const CfVideo *video)
         return false;
     }
   }
-  return video->height >= 2;
+  return format->interlaced && video->height >= 2;
 }
 
 static CfTestPicture *field_of(const CfTestPicture *picture, int field)
@@ -160,7 +161,7 @@ static void judge_pixels(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buff
   FuzzPart part = {frame, false, frame->source, got, frame->areas};
   const char *wrong = NULL;
 
-  if (frame->format->interlaced && has_fields(&frame->format->video)) {
+  if (fuzz_has_fields(frame->format)) {
     part.field = true;
     part.areas = areas_of_field(&frame->areas);
     for (int field = 0; !wrong && field < 2; field++) {

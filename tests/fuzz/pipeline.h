@@ -76,8 +76,11 @@ typedef struct {
   guint64 hold;
   char *types, *fixed;
   FuzzArea seen[FUZZ_MOST_METAS];
+  const char *seen_type[FUZZ_MOST_METAS];
   int seen_count, seen_width, seen_height; /* pixels of frames of this size */
   GstClockTime seen_at;
+  bool covered;   /* something was in the last frame, seen or held */
+  bool backwards; /* the segment's rate is below 0 */
 } FuzzMasks;
 
 typedef struct {
@@ -184,6 +187,10 @@ void fuzz_masks_free(FuzzCase *self);
 int fuzz_masks_random_metas(FuzzCase *self, FuzzMeta *metas);
 /* Fills cover and areas of a frame; to be called in the order of frames. */
 void fuzz_masks_look(FuzzCase *self, FuzzFrame *frame);
+
+/* oracle.c: whether frames are filtered by field: interlaced ones, if both fields have chroma lines
+ * enough. */
+bool fuzz_has_fields(const FuzzFormat *format);
 
 /* oracle.c: fails unless the buffer is what the frame must become. */
 void fuzz_judge(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buffer);

@@ -11,22 +11,41 @@ static void pyramid_shapes(CfTest *test)
 {
   const struct {
     int width, height, levels, images, last_width, last_height;
+    double reach;
+    bool field;
+    double share; /* of the last level; 0 is 1 */
   } cases[] = {
-      {1, 1, 0, 1, 1, 1},           {1, 37, 0, 1, 1, 37},      {2, 2, 0, 2, 1, 1},
-      {3, 9, 0, 2, 2, 5},           {1920, 1080, 0, 11, 2, 2}, {3840, 2160, 0, 12, 2, 2},
-      {1920, 1080, 3, 4, 240, 135}, {64, 48, 16, 6, 2, 2},     {640, 361, 1, 2, 320, 181},
+      {1, 1, 0, 1, 1, 1},
+      {1, 37, 0, 1, 1, 37},
+      {2, 2, 0, 2, 1, 1},
+      {3, 9, 0, 2, 2, 5},
+      {1920, 1080, 0, 11, 2, 2},
+      {3840, 2160, 0, 12, 2, 2},
+      {1920, 1080, 3, 4, 240, 135},
+      {64, 48, 16, 6, 2, 2},
+      {640, 361, 1, 2, 320, 181},
+      {128, 128, 0, 5, 8, 8, .reach = 0.125},
+      {128, 64, 0, 5, 8, 4, .reach = 0.125, .field = true},
+      {128, 64, 0, 4, 16, 8, .reach = 0.125},
+      {96, 96, 0, 5, 6, 6, .reach = 0.125, .share = 0.5849625},
+      {96, 64, 0, 5, 6, 4, .reach = 0.125, .field = true, .share = 0.5849625},
+      {32, 64, 0, 3, 8, 16, .reach = 0.125, .field = true},
   };
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const CfLlfParams params = {.levels = cases[i].levels};
-    const CfLlfPyramid pyramid = cf_llf_pyramid(cases[i].width, cases[i].height, &params);
+    const CfLlfParams params = {.levels = cases[i].levels, .reach = cases[i].reach};
+    const CfLlfPyramid pyramid =
+        cf_llf_pyramid(cases[i].width, cases[i].height, cases[i].field, &params);
+    const double share = cases[i].share > 0.0 ? cases[i].share : 1.0;
     const int last = pyramid.images - 1;
 
     CF_EXPECT(test,
               pyramid.images == cases[i].images && pyramid.width[last] == cases[i].last_width &&
-                  pyramid.height[last] == cases[i].last_height,
-              "%dx%d, levels %d: %d images, the last %dx%d", cases[i].width, cases[i].height,
-              cases[i].levels, pyramid.images, pyramid.width[last], pyramid.height[last]);
+                  pyramid.height[last] == cases[i].last_height &&
+                  fabs(pyramid.last_share - share) < 1e-6,
+              "%dx%d, levels %d, reach %g: %d images, the last %dx%d, share %g", cases[i].width,
+              cases[i].height, cases[i].levels, cases[i].reach, pyramid.images, pyramid.width[last],
+              pyramid.height[last], pyramid.last_share);
   }
 }
 

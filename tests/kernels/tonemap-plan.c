@@ -175,7 +175,7 @@ static void filter_is_the_series(CfTest *test)
     for (int k = 0; k < count; k++)
       intensity[k] = image.value[k] = cf_random_unit(&test->random);
     want = naive_series(&image, &filter);
-    if (CF_EXPECT(test, cf_series_llf_run(intensity, size->width, size->height, &filter, 1),
+    if (CF_EXPECT(test, cf_series_llf_run(intensity, size->width, size->height, false, &filter, 1),
                   "no memory"))
       for (int k = 0; k < count; k++)
         CF_EXPECT(test, fabs(intensity[k] - want.image[0].value[k]) < 1e-9,
