@@ -216,7 +216,8 @@ def check_full_disk(tap, place):
 def check_signals(tap, place):
     long = place.folder / "long.mkv"
     files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = subprocess.Popen([str(files.PROGRAM), "--detector", "haar", "--min-face", "0.02",
                                     str(long), str(place.output)], stderr=subprocess.PIPE,
                                    text=True)

@@ -203,7 +203,8 @@ def check_signals(tap):
         program.stdout.close()
     tap.check(program.returncode == 0, "it goes on when nobody reads what it says",
               str(program.returncode))
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         program = Relay("rtp://127.0.0.1:5990", "test:", filter="cudallf")
         program.wait_for("start")
         program.wait_for("stats")

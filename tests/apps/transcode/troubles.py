@@ -151,7 +151,8 @@ def check_full_disk(tap, directory, source):
 
 
 def check_signals(tap, directory, source):
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         words = [clips.PROGRAM, str(source), str(directory / "out.mp4"), "--filter",
                  "identity sleep-time=50000"]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
