@@ -109,8 +109,13 @@ static GError *muxer_error(Run *run, const gchar *cause)
 
   get_size(now, &width, &height);
   get_size(before, &width_before, &height_before);
-  if (!before || (width == width_before && height == height_before))
+  if (!before || !now || gst_caps_is_equal(before, now))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->container->muxer, cause);
+  if (width == width_before && height == height_before)
+    return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                       "The video changes its frame rate or colours, which %s cannot hold: put "
+                       "\"videorate ! video/x-raw,framerate=25/1\" into the filter.",
+                       run->recipe->container->name);
   gst_structure_get_fraction(gst_caps_get_structure(before, 0), "pixel-aspect-ratio", &across,
                              &down);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED,
