@@ -117,7 +117,8 @@ def check_space(tap, window):
     before, played = tuning.get("protect"), tuning.source.plays
     app.panel.rows["protect"].editor.grab_focus()
     window.keys("space")
-    tap.check(tuning.get("protect") != before and tuning.source.plays == played,
+    turned = window.wait(at_most=3, until=lambda: tuning.get("protect") != before)
+    tap.check(turned and tuning.source.plays == played,
               "space turns a switch, and pauses nothing")
     app.preview.grab_focus()
     window.keys("space")
