@@ -64,6 +64,8 @@ def check_arguments(tap, place):
             ("an unknown container", "end in .mp4", {"output": place.folder / "out.avi"}),
             ("no folder", "is not a folder", {"output": "/nonexistent/out.mp4"}),
             ("the input itself", "the input itself", {"output": place.video}),
+            ("a name that is not UTF-8", "no name in UTF-8",
+             {"output": place.folder / "out\udcff.mp4"}),
             ("no detections", "cannot be read", {"boxes": "nothing.csv"})):
         check_refusal(tap, place, title, wanted, place.anonymize(**arguments))
     check_refusal(tap, place, "an unknown encoder", "no element \"nothing\"",
