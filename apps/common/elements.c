@@ -2,6 +2,7 @@
 #include "elements.h"
 
 #include "error.h"
+#include "spelling.h"
 
 typedef struct {
   const gchar *package;
@@ -22,7 +23,7 @@ static const Package packages[] = {
      "rtpmp2tdepay udpsrc udpsink v4l2src v4l2sink jpegdec jpegenc pngdec pngenc vp8enc vp8dec "
      "vp9enc vp9dec matroskamux matroskademux webmmux mp4mux qtmux qtdemux flvmux flvdemux "
      "avidemux avimux splitmuxsrc splitmuxsink splitfilesrc multifilesrc multifilesink "
-     "imagefreeze capssetter "
+     "imagefreeze capssetter taginject "
      "autovideosink autoaudiosink aacparse mpegaudioparse ac3parse flacparse videocrop videoflip "
      "progressreport alpha wavparse "},
     {"gstreamer1.0-plugins-bad",
@@ -31,7 +32,7 @@ static const Package packages[] = {
      "av1enc av1dec watchdog fakevideosink nvh264dec nvh265dec nvh264enc nvh265enc "
      "nvautogpuh264enc nvautogpuh265enc nvcudah264enc nvcudah265enc nvav1dec cudaupload "
      "cudadownload cudaconvert cudascale cudaconvertscale waylandsink assrender errorignore "
-     "gdppay gdpdepay "},
+     "gdppay gdpdepay h264timestamper h265timestamper "},
     {"gstreamer1.0-plugins-ugly", " x264enc dvdsubdec asfdemux "},
     {"gstreamer1.0-libav",
      " avdec_h264 avdec_h265 avdec_mpeg2video avdec_mpeg4 avdec_aac avdec_ac3 avdec_mjpeg "
@@ -99,10 +100,23 @@ const gchar *app_element_first_working(const gchar *const *factories)
   return NULL;
 }
 
+/* A question that names the element that was meant, or "". Caller frees. */
+static gchar *guess_element(const gchar *factory)
+{
+  AppSpelling spelling = {.word = factory};
+  GList *all = gst_registry_get_feature_list(gst_registry_get(), GST_TYPE_ELEMENT_FACTORY);
+
+  for (const GList *at = all; at; at = at->next)
+    app_spelling_try(&spelling, GST_OBJECT_NAME(at->data));
+  gst_plugin_feature_list_free(all);
+  return app_spelling_end(&spelling);
+}
+
 void app_element_set_missing(GError **error, const gchar *factory, const gchar *purpose)
 {
   const gchar *package = app_element_package(factory);
   g_autofree gchar *reason = purpose ? g_strdup_printf(" (%s)", purpose) : g_strdup("");
+  g_autofree gchar *guess = guess_element(factory);
 
   if (package && g_str_equal(package, "gstreamer1.0-cudafilters"))
     g_set_error(error, APP_ERROR, APP_ERROR_MISSING,
@@ -116,9 +130,9 @@ void app_element_set_missing(GError **error, const gchar *factory, const gchar *
                 factory, reason, package, package);
   else
     g_set_error(error, APP_ERROR, APP_ERROR_MISSING,
-                "There is no element \"%s\"%s. \"gst-inspect-1.0\" lists those that are "
+                "There is no element \"%s\"%s.%s \"gst-inspect-1.0\" lists those that are "
                 "installed.",
-                factory, reason);
+                factory, reason, guess);
 }
 
 GstElement *app_element_make(const gchar *factory, const gchar *name, const gchar *purpose,

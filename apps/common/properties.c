@@ -3,6 +3,7 @@
 
 #include "elements.h"
 #include "error.h"
+#include "spelling.h"
 
 static gchar *list_enum(GParamSpec *spec)
 {
@@ -72,16 +73,30 @@ static gboolean read_value(GParamSpec *spec, const gchar *text, GValue *value)
   return !g_param_value_validate(spec, value) || (spec->flags & G_PARAM_LAX_VALIDATION);
 }
 
+/* A question that names the property that was meant, or "". Caller frees. */
+static gchar *guess_property(GObjectClass *type, const gchar *name)
+{
+  AppSpelling spelling = {.word = name};
+  guint count;
+  GParamSpec **all = g_object_class_list_properties(type, &count);
+
+  for (guint i = 0; i < count; i++)
+    app_spelling_try(&spelling, all[i]->name);
+  g_free(all);
+  return app_spelling_end(&spelling);
+}
+
 static gboolean read_property(GObjectClass *type, const gchar *owner, const gchar *name,
                               const gchar *text, GValue *value, GError **error)
 {
   GParamSpec *spec = g_object_class_find_property(type, name);
-  g_autofree gchar *allowed = NULL;
+  g_autofree gchar *allowed = NULL, *guess = NULL;
 
   if (!spec) {
+    guess = guess_property(type, name);
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists its properties.", owner,
-                name, owner);
+                "%s has no property \"%s\".%s \"gst-inspect-1.0 %s\" lists its properties.", owner,
+                name, guess, owner);
     return FALSE;
   }
   if (!(spec->flags & G_PARAM_WRITABLE)) {

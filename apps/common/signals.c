@@ -31,15 +31,31 @@ static gboolean receive_terminate(gpointer data)
   return receive(data, SIGTERM);
 }
 
+static gboolean receive_hangup(gpointer data)
+{
+  return receive(data, SIGHUP);
+}
+
+/* As nohup(1) leaves it. */
+static gboolean ignores_hangup(void)
+{
+  struct sigaction action;
+
+  return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void app_signals_install(AppSignals *signals, void (*stop)(gpointer data), gpointer data)
 {
   *signals = (AppSignals){.stop = stop, .data = data};
   signals->interrupt = g_unix_signal_add(SIGINT, receive_interrupt, signals);
   signals->terminate = g_unix_signal_add(SIGTERM, receive_terminate, signals);
+  if (!ignores_hangup())
+    signals->hangup = g_unix_signal_add(SIGHUP, receive_hangup, signals);
 }
 
 void app_signals_remove(AppSignals *signals)
 {
   g_source_remove(signals->interrupt);
   g_source_remove(signals->terminate);
+  g_clear_handle_id(&signals->hangup, g_source_remove);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "decode.h"
 
+#include "apps/common/colours.h"
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
 #include "apps/common/properties.h"
@@ -166,6 +167,7 @@ GstElement *relay_decode_add(GstBin *pipeline, GstElement *previous, GstPad *vid
   if (!decodebin)
     return NULL;
   gst_bin_add(pipeline, decodebin);
+  app_complete_colours(video);
   g_signal_connect(decodebin, "autoplug-continue", G_CALLBACK(autoplug_continue), NULL);
   g_signal_connect(decodebin, "deep-element-added", G_CALLBACK(prepare_element), NULL);
   if (arrivals)

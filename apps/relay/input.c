@@ -12,11 +12,16 @@
 
 #define WATCH_MS 100
 
+/* Limit on the wait for a lost source to close, if it listens: SRT keeps the port for up to 5 s of
+ * silence of a peer that has died. */
+#define MAX_CLOSING (6 * G_USEC_PER_SEC)
+
 struct _RelayInput {
   RelayInputSetup setup;
   GstElement *pipeline;      /* NULL while waiting for the next attempt */
   RelayReception *reception; /* of the pipeline, which owns it */
   GList *closing;            /* of Closing */
+  gint64 closing_end;        /* monotonic time of the limit on the last of these */
   guint bus_watch, retry, watch;
   guint wait;         /* ms before the next attempt */
   guint connected;    /* number of pipelines that have delivered frames */
@@ -76,6 +81,7 @@ static void unmake(RelayInput *input)
   closing->pipeline = g_steal_pointer(&input->pipeline);
   closing->thread = g_thread_new("close", close_pipeline, closing);
   input->closing = g_list_prepend(input->closing, closing);
+  input->closing_end = g_get_monotonic_time() + MAX_CLOSING;
   join_closed(input, FALSE);
 }
 
@@ -87,7 +93,12 @@ static gboolean has_worked(const RelayInput *input)
 static gboolean retry(gpointer data)
 {
   RelayInput *input = data;
+  const gboolean listens =
+      g_strcmp0(relay_uri_get(input->setup.options->from, "mode"), "listener") == 0;
 
+  join_closed(input, FALSE);
+  if (input->closing && listens && g_get_monotonic_time() < input->closing_end)
+    return G_SOURCE_CONTINUE;
   input->retry = 0;
   make_or_wait(input);
   return G_SOURCE_REMOVE;

@@ -54,7 +54,9 @@ static const gchar *find_pad(const Container *container, const GstCaps *caps)
   GstElementFactory *factory = gst_element_factory_find(container->muxer);
   const gchar *found = NULL;
 
-  if (!factory)
+  /* Muxers have pads for subtitles of unknown kinds, such as WebVTT, and refuse these then. */
+  if (!factory ||
+      gst_structure_has_name(gst_caps_get_structure(caps, 0), "application/x-subtitle-unknown"))
     return NULL;
   for (const GList *at = gst_element_factory_get_static_pad_templates(factory); at && !found;
        at = at->next) {

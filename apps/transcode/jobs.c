@@ -57,6 +57,7 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
   }
   if (!recipe->container->is_quicktime)
     return mkv_result_correct(unfinished, additions.mastering, flags, error);
+  additions.origin = media->mp4 ? &media->mp4->origin : NULL;
   additions.orientation = orientation;
   if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
     additions.light = &light;

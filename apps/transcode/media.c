@@ -20,6 +20,7 @@ typedef struct {
   GMutex lock;
   GCond changed;
   GstElement *pipeline;
+  guint demuxers; /* that may still find streams */
 } Reader;
 
 typedef struct {
@@ -85,15 +86,19 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
 
 static void take_track(const Media *media, MediaStream *stream, const gchar *id)
 {
-  const MkvTrack *track = media->mkv ? mkv_source_track(media->mkv, id) : NULL;
+  const MkvTrack *mkv = media->mkv ? mkv_source_track(media->mkv, id) : NULL;
 
   if (media->mp4)
     stream->track = mp4_source_track(media->mp4, id);
-  if (stream->track)
+  if (stream->track) {
     stream->flags = stream->track->track.flags;
-  if (track) {
-    stream->flags = track->track.flags;
-    stream->name = track->name;
+    stream->place =
+        (guint)(stream->track - (const Mp4Track *)(const void *)media->mp4->tracks->data);
+  }
+  if (mkv) {
+    stream->name = mkv->name;
+    stream->flags = mkv->track.flags;
+    stream->place = (guint)(mkv - (const MkvTrack *)(const void *)media->mkv->tracks->data);
   }
 }
 
@@ -181,8 +186,32 @@ static void add_stream(GstElement *parsebin, GstPad *pad, gpointer data)
   gst_pad_link(pad, sinkpad);
 }
 
-/* Whether all streams have had their first packet, except subtitles, whose first may come at any
- * time. parsebin lets packets through only after it has exposed all pads. */
+static void end_demuxer(GstElement *demuxer, gpointer data)
+{
+  Reader *reader = data;
+
+  g_mutex_lock(&reader->lock);
+  reader->demuxers--;
+  g_cond_signal(&reader->changed);
+  g_mutex_unlock(&reader->lock);
+}
+
+/* Some demuxers, such as that of FLV, find streams after packets of others. */
+static void watch_demuxer(GstBin *parsebin, GstBin *owner, GstElement *element, gpointer data)
+{
+  Reader *reader = data;
+
+  if (!gst_element_factory_list_is_type(gst_element_get_factory(element),
+                                        GST_ELEMENT_FACTORY_TYPE_DEMUXER))
+    return;
+  g_mutex_lock(&reader->lock);
+  reader->demuxers++;
+  g_mutex_unlock(&reader->lock);
+  g_signal_connect(element, "no-more-pads", G_CALLBACK(end_demuxer), reader);
+}
+
+/* Whether all streams are found and have had their first packet, except subtitles, whose first may
+ * come at any time. */
 static gboolean knows_all(const Reader *reader)
 {
   for (guint i = 0; i < reader->media->streams->len; i++) {
@@ -192,7 +221,15 @@ static gboolean knows_all(const Reader *reader)
         !GST_CLOCK_TIME_IS_VALID(stream->first))
       return FALSE;
   }
-  return reader->media->streams->len > 0;
+  return reader->media->streams->len > 0 && reader->demuxers == 0;
+}
+
+/* parsebin exposes first what needs no parser. */
+static gint compare_places(gconstpointer a, gconstpointer b)
+{
+  const MediaStream *first = *(MediaStream *const *)a, *second = *(MediaStream *const *)b;
+
+  return first->place < second->place ? -1 : first->place > second->place;
 }
 
 static void set_bus_error(GError **error, const gchar *path, GstMessage *message)
@@ -252,6 +289,7 @@ static gboolean read_streams(Media *media, GError **error)
     mp4_source_hide_edits(media->mp4, source);
   if (media->keeps_ssa)
     subtitles_keep_ssa(parsebin);
+  g_signal_connect(parsebin, "deep-element-added", G_CALLBACK(watch_demuxer), &reader);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
   good = read_beginning(&reader, error);
   if (gst_element_query_duration(reader.pipeline, GST_FORMAT_TIME, &duration) && duration > 0)
@@ -260,6 +298,7 @@ static gboolean read_streams(Media *media, GError **error)
     media->duration = media->mp4->duration;
   gst_element_set_state(reader.pipeline, GST_STATE_NULL);
   gst_object_unref(reader.pipeline);
+  g_ptr_array_sort(media->streams, compare_places);
   g_mutex_clear(&reader.lock);
   g_cond_clear(&reader.changed);
   return good;
@@ -345,6 +384,15 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
   media->video = find_video(media);
   if (!media->video) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);
+    return NULL;
+  }
+  if (g_str_has_suffix(gst_structure_get_name(gst_caps_get_structure(media->video->caps, 0)),
+                       "gif")) {
+    g_set_error(
+        error, APP_ERROR, APP_ERROR_FAILED,
+        "Cannot read \"%s\": GStreamer repeats GIF pictures without an end. Make a video of "
+        "it first: ffmpeg -i IN.gif -pix_fmt yuv420p OUT.mkv",
+        path);
     return NULL;
   }
   if (!gst_caps_is_fixed(media->video->caps)) {

@@ -26,6 +26,7 @@ typedef struct {
   GstSegment segment;    /* the first one */
   GstClockTime first;    /* PTS of its first packet; NONE if none came in time */
   const Mp4Track *track; /* in MP4 files, else NULL */
+  guint place;           /* among the tracks of a Matroska or MP4 file; else 0 */
   TrackFlags flags;
   const gchar *name; /* of the track in a Matroska file; NULL: none */
 } MediaStream;
@@ -34,7 +35,7 @@ typedef struct {
 typedef struct {
   gchar *path;
   guint64 missing;          /* bytes cut off its end; 0: none, or unknown */
-  GPtrArray *streams;       /* MediaStream, in parsebin's order */
+  GPtrArray *streams;       /* MediaStream, in the file's order, or parsebin's */
   const MediaStream *video; /* the one that is filtered */
   GstToc *toc;              /* NULL: no chapters */
   GstClockTime duration;    /* NONE: unknown */

@@ -180,13 +180,54 @@ static GList *chapters_of(const GstToc *toc)
   return entries;
 }
 
-static void add_chapters(GByteArray *file, const GstToc *toc)
+/* Appends the box `added` (freed) to the movie. */
+static void add_to_movie(GByteArray *file, GByteArray *added)
+{
+  replace(file, movie(file).end, 0, added, &(Ancestors){{0}, 1});
+}
+
+/* Adds the box `added` (freed) to the user's data. */
+static void add_to_user_data(GByteArray *file, GByteArray *added)
 {
   const Box moov = movie(file);
+  Box user;
+
+  if (box_find(file->data, &moov, "udta", &user)) {
+    replace(file, user.inside, 0, added, &(Ancestors){{0, user.at}, 2});
+  } else {
+    GByteArray *new_user = begin_box("udta");
+
+    g_byte_array_append(new_user, added->data, added->len);
+    end_box(new_user);
+    g_byte_array_unref(added);
+    add_to_movie(file, new_user);
+  }
+}
+
+static void add_origin(GByteArray *file, const Mp4Origin *origin)
+{
+  const Box moov = movie(file);
+  Box header;
+
+  if (origin->created > 0 && box_find(file->data, &moov, "mvhd", &header)) {
+    guint8 *inside = file->data + header.inside;
+
+    if (inside[0] == 1)
+      GST_WRITE_UINT64_BE(inside + 4, origin->created);
+    else if (origin->created <= G_MAXUINT32)
+      GST_WRITE_UINT32_BE(inside + 4, (guint32)origin->created);
+  }
+  if (origin->place)
+    add_to_user_data(file, g_byte_array_ref(origin->place));
+  if (origin->keys)
+    add_to_movie(file, g_byte_array_ref(origin->keys));
+}
+
+static void add_chapters(GByteArray *file, const GstToc *toc)
+{
   GByteArray *list = begin_box("chpl");
   GList *chapters = chapters_of(toc);
   const guint count = MIN(g_list_length(chapters), MOST_CHAPTERS);
-  Box user;
 
   box_append_u32(list, 1 << 24);
   box_append_u32(list, 0);
@@ -194,16 +235,7 @@ static void add_chapters(GByteArray *file, const GstToc *toc)
   for (guint i = 0; i < count; i++, chapters = chapters->next)
     append_chapter(list, chapters->data);
   end_box(list);
-  if (box_find(file->data, &moov, "udta", &user)) {
-    replace(file, user.inside, 0, list, &(Ancestors){{0, user.at}, 2});
-  } else {
-    GByteArray *new_user = begin_box("udta");
-
-    g_byte_array_append(new_user, list->data, list->len);
-    end_box(new_user);
-    g_byte_array_unref(list);
-    replace(file, moov.end, 0, new_user, &(Ancestors){{0}, 1});
-  }
+  add_to_user_data(file, list);
 }
 
 static GByteArray *mastering_box(const GstVideoMasteringDisplayInfo *info)
@@ -259,24 +291,32 @@ static void add_to_video(GByteArray *file, GByteArray *added)
   g_byte_array_unref(added);
 }
 
-/* Sets the display matrix: `quarters` of a turn clockwise. */
-static void set_rotation(GByteArray *file, guint quarters)
+/* Sets the display matrix for a turn clockwise and then, maybe, a flip, as in
+ * GST_TAG_IMAGE_ORIENTATION: "rotate-90", "flip-rotate-90". */
+static void set_orientation(GByteArray *file, const gchar *orientation)
 {
-  static const gint8 turns[4][4] = {{1, 0, 0, 1}, {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0}};
+  static const gint8 turns[2][4][4] = {
+      {{1, 0, 0, 1}, {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0}},
+      {{-1, 0, 0, 1}, {0, -1, -1, 0}, {1, 0, 0, -1}, {0, 1, 1, 0}},
+  };
+  const gboolean flips = g_str_has_prefix(orientation, "flip-");
+  const gint8 *turn = turns[flips][atoi(strrchr(orientation, '-') + 1) / 90 % 4];
   Box trak, header;
   guint8 *matrix;
-  gint32 width, height;
+  guint32 width, height;
 
   if (!find_track(file, 0, &trak) || !box_find(file->data, &trak, "tkhd", &header) ||
       header.end - header.inside < 84)
     return;
   matrix = file->data + header.end - 44; /* nine numbers, then width and height */
-  width = (gint32)box_u32(matrix + 36);
-  height = (gint32)box_u32(matrix + 40);
+  width = box_u32(matrix + 36);
+  height = box_u32(matrix + 40);
   for (guint i = 0; i < 4; i++)
-    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2), (guint32)turns[quarters][i] << 16);
-  GST_WRITE_UINT32_BE(matrix + 24, quarters == 1 ? height : quarters == 2 ? width : 0);
-  GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
+    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2), (guint32)turn[i] << 16);
+  /* back to where no place of the picture is negative */
+  for (guint i = 0; i < 2; i++)
+    GST_WRITE_UINT32_BE(matrix + 24 + 4 * i,
+                        (turn[i] < 0 ? width : 0) + (turn[2 + i] < 0 ? height : 0));
 }
 
 static void switch_off(GByteArray *file, guint index)
@@ -325,8 +365,10 @@ gboolean mp4_result_complete(const gchar *path, const Mp4Additions *additions, G
     add_to_video(tail, mastering_box(additions->mastering));
   if (additions->light)
     add_to_video(tail, light_box(additions->light));
-  if (additions->orientation && g_str_has_prefix(additions->orientation, "rotate-"))
-    set_rotation(tail, atoi(additions->orientation + strlen("rotate-")) / 90 % 4);
+  if (additions->origin)
+    add_origin(tail, additions->origin);
+  if (additions->orientation)
+    set_orientation(tail, additions->orientation);
   good = write_tail(path, offset, tail);
   if (!good)
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,

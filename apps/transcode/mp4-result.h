@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Adds what GStreamer's muxer does not write into MP4 and QuickTime files: edit lists, chapters,
- * rotation and HDR metadata.
+ * rotation, HDR metadata, and when and where the film was taken.
  */
 #pragma once
 
-#include "track.h"
+#include "mp4-source.h"
 
 #include <gst/video/video.h>
 
@@ -16,6 +16,7 @@ typedef struct {
   const GstToc *toc;                             /* NULL: no chapters */
   const GstVideoMasteringDisplayInfo *mastering; /* NULL: none; of the first track */
   const GstVideoContentLightLevel *light;
+  const Mp4Origin *origin;  /* NULL: unknown */
   const gchar *orientation; /* as GST_TAG_IMAGE_ORIENTATION has it; NULL: upright */
 } Mp4Additions;
 

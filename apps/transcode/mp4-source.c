@@ -178,6 +178,28 @@ static void extend_duration(Reader *reader, const Box *header, guint64 duration)
   }
 }
 
+static GByteArray *copy_box(Reader *reader, const Box *box)
+{
+  GByteArray *copy = g_byte_array_new();
+
+  return g_byte_array_append(copy, reader->data + box->at, (guint)(box->end - box->at));
+}
+
+static void read_origin(Reader *reader, const Box *moov, const Box *header)
+{
+  const guint8 *data = reader->data, *inside = data + header->inside;
+  Mp4Origin *origin = &reader->source->origin;
+  Box box, handler;
+
+  origin->created = inside[0] == 1 ? box_u64(inside + 4) : box_u32(inside + 4);
+  if (box_find_path(data, moov, "udta/\251xyz", &box) ||
+      box_find_path(data, moov, "udta/loci", &box))
+    origin->place = copy_box(reader, &box);
+  if (box_find_path(data, moov, "meta/hdlr", &handler) && handler.end - handler.inside >= 12 &&
+      memcmp(data + handler.inside + 8, "mdta", 4) == 0 && box_find(data, moov, "meta", &box))
+    origin->keys = copy_box(reader, &box);
+}
+
 static void read_movie(Reader *reader, const Box *moov)
 {
   const guint8 *data = reader->data;
@@ -196,6 +218,7 @@ static void read_movie(Reader *reader, const Box *moov)
   while (box_next(data, &at, moov->end, "trak", &trak))
     mark_chapters(reader, &trak);
   extend_duration(reader, &header, duration);
+  read_origin(reader, moov, &header);
   read_chapters(reader, moov);
 }
 
@@ -224,6 +247,8 @@ void mp4_source_free(Mp4Source *source)
   g_array_unref(source->patches);
   if (source->toc)
     gst_toc_unref(source->toc);
+  g_clear_pointer(&source->origin.place, g_byte_array_unref);
+  g_clear_pointer(&source->origin.keys, g_byte_array_unref);
   g_free(source);
 }
 

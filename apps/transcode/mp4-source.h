@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Reads from MP4 and QuickTime files what GStreamer's demuxer does not tell: edit lists and
- * chapters.
+ * Reads from MP4 and QuickTime files what GStreamer's demuxer does not tell: edit lists,
+ * chapters, and when and where a film was taken.
  *
  * GStreamer 1.22 to 1.28 drop packets before the part of a track that is played, and as many at its
  * end. So edit lists are hidden from the demuxer, and applied here.
@@ -24,11 +24,19 @@ typedef struct {
   gboolean is_chapters; /* titles of chapters, not subtitles */
 } Mp4Track;
 
+/* When, where and with what a film was taken, as GStreamer does not read it. */
+typedef struct {
+  guint64 created;   /* as the box "mvhd" has it; 0: unknown */
+  GByteArray *place; /* of the user's data: the box "\251xyz" or "loci"; NULL: none */
+  GByteArray *keys;  /* the box "meta" of Apple's films; NULL: none */
+} Mp4Origin;
+
 typedef struct {
   GArray *tracks;   /* Mp4Track, MOST_TRACKS + 1 at most */
   GArray *patches;  /* private */
   guint64 duration; /* ns */
   GstToc *toc;      /* NULL: no chapters */
+  Mp4Origin origin;
 } Mp4Source;
 
 /* NULL: `path` has no box "moov". */

@@ -215,7 +215,7 @@ static void warn_of_other_losses(Recipe *recipe)
   g_autofree gchar *damage = media_describe_damage(media);
   const gchar *name = recipe->container->name;
 
-  if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
+  if (orientation && !recipe->container->is_quicktime)
     g_ptr_array_add(
         recipe->warnings,
         g_strdup_printf(
@@ -438,6 +438,23 @@ static void add_muxer(GPtrArray *words, const Recipe *recipe, const gchar *outpu
   add_file(words, "filesink", output, RECIPE_SINK);
 }
 
+/* Appends what tells the muxer what the file does not. */
+static void add_facts(GPtrArray *words, const Recipe *recipe, const MediaStream *stream)
+{
+  const gchar *name = gst_structure_get_name(gst_caps_get_structure(stream->caps, 0));
+
+  if (recipe->container->is_quicktime) {
+    /* Matroska has no DTS, by which MP4 orders packets. */
+    if (recipe->media->mkv && g_str_equal(name, "video/x-h264"))
+      add(words, "h264timestamper", "!", NULL);
+    else if (recipe->media->mkv && g_str_equal(name, "video/x-h265"))
+      add(words, "h265timestamper", "!", NULL);
+  } else if (!stream->tags || gst_tag_list_get_tag_size(stream->tags, GST_TAG_LANGUAGE_CODE) == 0) {
+    /* A track of Matroska that names no language is English. */
+    add(words, "taginject", "tags=language-code=und", "!", NULL);
+  }
+}
+
 /* Appends the words for all other streams, which go to the muxer unchanged. */
 static void add_others(GPtrArray *words, const Recipe *recipe)
 {
@@ -459,6 +476,7 @@ static void add_others(GPtrArray *words, const Recipe *recipe)
       add(words, "replace=true", "caps=text/x-raw,format=utf8", NULL);
     if (*parser)
       add(words, "!", NULL);
+    add_facts(words, recipe, stream);
     g_ptr_array_add(words, g_strdup_printf(RECIPE_MUX ".%s_%u", pad, counts[(guchar)pad[0]]++));
   }
 }

@@ -7,6 +7,7 @@
 #include "subtitles.h"
 #include "timeline.h"
 
+#include "apps/common/colours.h"
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
 #include "apps/common/signals.h"
@@ -108,8 +109,13 @@ static GError *muxer_error(Run *run, const gchar *cause)
 
   get_size(now, &width, &height);
   get_size(before, &width_before, &height_before);
-  if (!before || (width == width_before && height == height_before))
+  if (!before || !now || gst_caps_is_equal(before, now))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->container->muxer, cause);
+  if (width == width_before && height == height_before)
+    return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                       "The video changes its frame rate or colours, which %s cannot hold: put "
+                       "\"videorate ! video/x-raw,framerate=25/1\" into the filter.",
+                       run->recipe->container->name);
   gst_structure_get_fraction(gst_caps_get_structure(before, 0), "pixel-aspect-ratio", &across,
                              &down);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED,
@@ -368,6 +374,7 @@ static void attach_video(Run *run)
   g_autoptr(GstElement) frames = element(run, RECIPE_FRAMES);
   g_autoptr(GstElement) encoder = element(run, RECIPE_ENCODER);
   g_autoptr(GstPad) packets = gst_element_get_static_pad(decoder, "sink");
+  g_autoptr(GstPad) frames_out = gst_element_get_static_pad(decoder, "src");
 
   if (range && GST_CLOCK_TIME_IS_VALID(range->feed))
     gst_pad_add_probe(packets, GST_PAD_PROBE_TYPE_BUFFER, skip_packet, run, NULL);
@@ -378,6 +385,7 @@ static void attach_video(Run *run)
   run->decoding.on_break = report_break;
   run->decoding.data = run;
   decoding_attach(&run->decoding, run->recipe->media->video, decoder);
+  app_complete_colours(frames_out);
 }
 
 /* Drops events that GDP cannot serialize, because they hold objects, before a part is written. */

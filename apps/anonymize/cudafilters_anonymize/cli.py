@@ -132,10 +132,15 @@ def add_detection_options(group):
                        f"({default.caution / 1e9:g})")
 
 
+def on_signals(handler):
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(name) != signal.SIG_IGN:  # as nohup(1) leaves one
+            signal.signal(name, handler)
+
+
 def on_signal(*_):
     # A second signal ends the program at once.
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, signal.SIG_DFL)
+    on_signals(signal.SIG_DFL)
     raise Interrupted
 
 
@@ -145,8 +150,7 @@ def main(version, arguments=None):
     options = command.parse_args(arguments)
     if not options.output and not (options.detect_only and options.sidecar):
         command.error("OUT is missing; --detect-only --sidecar FILE does without")
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, on_signal)
+    on_signals(on_signal)
     told = report.Report(options.json, options.quiet)
     media.decode_on_the_cpu()
     job = None

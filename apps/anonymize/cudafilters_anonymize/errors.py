@@ -13,4 +13,4 @@ class Problem(Exception):
 
 
 class Interrupted(Exception):
-    """SIGINT or SIGTERM was received."""
+    """SIGINT, SIGTERM or SIGHUP was received."""

@@ -51,6 +51,10 @@ class Job:
     def check_files(self):
         """Checks, before any work, all that can be checked."""
         options = self.options
+        for path in [options.input, *self.results()]:
+            if path.encode(errors="ignore") != os.fsencode(path):
+                raise Problem(f"{ascii(path)} is no name in UTF-8, and GStreamer's Python takes no "
+                              "other; rename the file", USAGE)
         if not os.path.isfile(options.input):
             raise Problem(f"there is no file {options.input}", USAGE)
         if not options.detect_only:

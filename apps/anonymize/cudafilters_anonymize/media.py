@@ -89,6 +89,9 @@ class File:
         if self.streams > MOST_STREAMS:
             raise Problem(f"it has more than {MOST_STREAMS} streams, which no film has")
         caps = pad.get_current_caps() or pad.query_caps(None)
+        if caps.get_structure(0).get_name().endswith("gif"):
+            raise Problem("GStreamer repeats GIF pictures without an end; make a video of it "
+                          "first: ffmpeg -i IN.gif -pix_fmt yuv420p OUT.mkv")
         number = None
         if is_video(caps):
             number = self.videos
@@ -144,8 +147,11 @@ class File:
         self.add(*elements)
         self.add(queue, decoder)
         first = elements[0].get_static_pad("sink")
-        decoder.connect("pad-added", self.guarded(lambda _, raw: raw.link(first),
-                                                  "the pictures cannot be taken"))
+
+        def take(_, raw):
+            self.watch_events(raw, complete_colours)
+            raw.link(first)
+        decoder.connect("pad-added", self.guarded(take, "the pictures cannot be taken"))
         self.video = queue.get_static_pad("sink")
 
     def add(self, *elements):
@@ -228,6 +234,27 @@ def begin_at_zero(pad, info):
     moved = segment.copy()
     moved.start = moved.time = moved.position = 0
     pad.push_event(Gst.Event.new_segment(moved))
+    return Gst.PadProbeReturn.DROP
+
+
+def complete_colours(pad, info):
+    """A probe: names a matrix where caps name none, since GstVideoInfo ignores their range then.
+    What this pushes instead passes through it again."""
+    event = info.get_event()
+    if event.type != Gst.EventType.CAPS:
+        return Gst.PadProbeReturn.OK
+    caps = event.parse_caps().copy()
+    video, told = GstVideo.VideoInfo.new_from_caps(caps), GstVideo.VideoColorimetry()
+    told.from_string(caps.get_structure(0).get_string("colorimetry") or "")
+    if (told.matrix != GstVideo.VideoColorMatrix.UNKNOWN or
+            video.finfo.flags & GstVideo.VideoFormatFlags.RGB):
+        return Gst.PadProbeReturn.OK
+    colours = video.colorimetry
+    colours.range = told.range or colours.range
+    colours.transfer = told.transfer or colours.transfer
+    colours.primaries = told.primaries or colours.primaries
+    caps.set_value("colorimetry", colours.to_string())
+    pad.push_event(Gst.Event.new_caps(caps))
     return Gst.PadProbeReturn.DROP
 
 

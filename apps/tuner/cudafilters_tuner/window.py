@@ -176,9 +176,12 @@ class Window(Gtk.ApplicationWindow):
             settings.set_property("gtk-application-prefer-dark-theme", name == "dark")
 
     def _press(self, _keys, key, _code, state):
-        """Handles keys that no widget used."""
+        """Handles keys that no widget used. Space is for switches and the like first, which leave
+        it to the window."""
         if state & (Gdk.ModifierType.CONTROL_MASK | Gdk.ModifierType.ALT_MASK):
             return False
+        if key == Gdk.KEY_space and self.get_focus() and self.get_focus().activate():
+            return True
         if key == Gdk.KEY_c:
             self._hold(True)
         elif key in PLAIN_KEYS:

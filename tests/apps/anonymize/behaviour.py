@@ -64,6 +64,8 @@ def check_arguments(tap, place):
             ("an unknown container", "end in .mp4", {"output": place.folder / "out.avi"}),
             ("no folder", "is not a folder", {"output": "/nonexistent/out.mp4"}),
             ("the input itself", "the input itself", {"output": place.video}),
+            ("a name that is not UTF-8", "no name in UTF-8",
+             {"output": place.folder / "out\udcff.mp4"}),
             ("no detections", "cannot be read", {"boxes": "nothing.csv"})):
         check_refusal(tap, place, title, wanted, place.anonymize(**arguments))
     check_refusal(tap, place, "an unknown encoder", "no element \"nothing\"",
@@ -216,7 +218,8 @@ def check_full_disk(tap, place):
 def check_signals(tap, place):
     long = place.folder / "long.mkv"
     files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = subprocess.Popen([str(files.PROGRAM), "--detector", "haar", "--min-face", "0.02",
                                     str(long), str(place.output)], stderr=subprocess.PIPE,
                                    text=True)

@@ -162,6 +162,25 @@ def check_alpha(tap, source):
               "transparency goes, and is told", f"{kind}\n{process.stderr}")
 
 
+def check_range(tap, source):
+    """Full range, as cameras mark it, without a word on the matrix."""
+    files.ffmpeg("-i", source.path("plain.mp4"), "-vf", "scale=out_range=full", "-pix_fmt",
+                 "yuvj420p", "-an", source.path("full.mp4"))
+    process = source.anonymize("full.mp4", "full-out.mp4")
+    found = files.probe(source.path("full-out.mp4"), "-show_entries",
+                        "stream=color_range,chroma_location", "-of", "csv=p=0").strip()
+    tap.check(process.returncode == 0 and found == "pc,left", "full range stays so",
+              f"{found}\n{process.stderr}")
+
+
+def check_endless(tap, source):
+    files.ffmpeg("-i", source.path("plain.mp4"), "-t", "0.2", "-vf", "scale=64:48",
+                 source.path("loop.gif"))
+    process = source.anonymize("loop.gif", "loop-out.mp4")
+    tap.check(process.returncode == 1 and "ffmpeg -i" in process.stderr,
+              "a GIF, which never ends, is refused", process.stderr)
+
+
 def check_late_sound(tap, source):
     """All of the sound lies behind all of the video: what is first has to wait for it."""
     files.ffmpeg("-stream_loop", "4", "-i", source.path("plain.mp4"), "-f", "lavfi", "-i",
@@ -274,6 +293,8 @@ def run(tap):
     with tempfile.TemporaryDirectory() as folder:
         source = Source(folder)
         check_containers(tap, source)
+        check_range(tap, source)
+        check_endless(tap, source)
         check_late_sound(tap, source)
         check_rotation(tap, source)
         check_pictures_in_tags(tap, source)

@@ -60,7 +60,8 @@ WRONG = (
     ((*TEST, "--filter", "cudallf !"), 2, "cannot be read"),
     ((*TEST, "--filter", "cudallf ! fakesink"), 2, "does not give raw video"),
     ((*TEST, "--filter", "videotestsrc"), 2, "does not take raw video"),
-    ((*TEST, "--filter", "cudallff"), 3, 'no element "cudallff"'),
+    ((*TEST, "--filter", "cudallff"), 3, 'Do you mean "cudallf"'),
+    ((*TEST, "--filter", "cudallf alpa=0.4"), 2, 'Do you mean "alpha"'),
     ((*TEST, "--filter", "audioconvert"), 2, "raw video"),
     (("--from", "test:", "--to", "file:/nowhere/a.mkv"), 1, "/nowhere/a.mkv"),
     (("--from", "test:", "--to", "rtsp://127.0.0.1:9/x"), 1, "rtsp://127.0.0.1:9/x"),
@@ -158,6 +159,26 @@ def check_files(tap):
                       "".join(relay.find_leaks(program)))
 
 
+def check_range(tap):
+    """Full range, as cameras mark it, without a word on the matrix."""
+    with tempfile.TemporaryDirectory() as directory:
+        source, result = f"{directory}/full.mkv", f"{directory}/out.mkv"
+        try:
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+                            "testsrc2=size=320x180:duration=0.4", "-c:v", "libx264", "-pix_fmt",
+                            "yuvj420p", source], check=True, stdin=subprocess.DEVNULL)
+        except FileNotFoundError:
+            tap.skip("full range", "ffmpeg is not installed (Debian's package ffmpeg)")
+            return
+        told = relay.run("--from", f"file:{source}", "--to", f"file:{result}", "--drop", "none",
+                         "--once")
+        found = subprocess.run(["ffprobe", "-v", "error", "-show_entries",
+                                "stream=color_range,chroma_location", "-of", "csv=p=0", result],
+                               check=False, capture_output=True, text=True).stdout.strip()
+        tap.check(told.returncode == 0 and found == "pc,left", "full range stays so",
+                  f"{found}\n{told.stderr}")
+
+
 def check_no_window(tap):
     """Without a desktop: an error, not a run that nobody sees, nor a crash of DirectFB."""
     for name, display in (("no display", ""), ("a display that is not there", ":7999")):
@@ -183,7 +204,8 @@ def check_signals(tap):
         program.stdout.close()
     tap.check(program.returncode == 0, "it goes on when nobody reads what it says",
               str(program.returncode))
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         program = Relay("rtp://127.0.0.1:5990", "test:", filter="cudallf")
         program.wait_for("start")
         program.wait_for("stats")
@@ -197,6 +219,7 @@ def run(tap):
     check_missing(tap)
     check_text(tap)
     check_files(tap)
+    check_range(tap)
     check_no_window(tap)
     check_signals(tap)
 

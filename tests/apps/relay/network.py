@@ -53,6 +53,9 @@ def check_srt(tap):
     arrived = receiver.wait_for("stats", which=lambda event: event["width"] == 482)
     tap.check(lost and sender and arrived, "srt: the sender is killed, and another one takes over",
               f"{program}\n{receiver}")
+    reasons = [one["reason"] for one in program.events if one["event"] == "lost"]
+    tap.check(reasons == ["no frame for 1 s"], "... once the port of the first one is closed",
+              str(reasons))
     tap.check(program.end() is None and receiver.end() is None and
               not [one for one in receiver.events if one["event"] == "lost"],
               "srt: the receiver stays connected all the while", f"{program}\n{receiver}")

@@ -151,7 +151,8 @@ def check_full_disk(tap, directory, source):
 
 
 def check_signals(tap, directory, source):
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as a terminal has it, not nohup
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         words = [clips.PROGRAM, str(source), str(directory / "out.mp4"), "--filter",
                  "identity sleep-time=50000"]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
@@ -256,10 +257,12 @@ def check_sizes(tap, directory):
 
 
 def check_changing_size(tap, directory):
-    """Broadcasts change it; Matroska cannot."""
-    for name, size, start in (("wide.ts", "96x54", "0"), ("narrow.ts", "64x48", "1")):
+    """Broadcasts change it, and the frame rate; Matroska cannot."""
+    for name, size, start, rate in (("wide.ts", "96x54", "0", "25"),
+                                    ("narrow.ts", "64x48", "1", "25"),
+                                    ("fast.ts", "96x54", "1", "50")):
         make(directory / name, "-c:v", "libx264", "-bf", "0", "-pix_fmt", "yuv420p",
-             "-output_ts_offset", start, size=size, seconds=1)
+             "-output_ts_offset", start, size=size, seconds=1, rate=rate)
     mixed = directory / "mixed.ts"
     mixed.write_bytes((directory / "wide.ts").read_bytes() +
                       (directory / "narrow.ts").read_bytes())
@@ -269,6 +272,15 @@ def check_changing_size(tap, directory):
     status, _, said = transcode(mixed, directory / "same.mkv", "--filter",
                                 advice[1] if advice else "identity")
     tap.check(status == 0 and len(clips.times(directory / "same.mkv", "v:0")) == 50,
+              "... and one that is kept", said)
+    faster = directory / "faster.ts"
+    faster.write_bytes((directory / "wide.ts").read_bytes() + (directory / "fast.ts").read_bytes())
+    status, _, said = transcode(faster, directory / "out.mkv", "--filter", "identity")
+    advice = re.search('frame rate.*Matroska.*"(videorate ! .*)"', said)
+    tap.check(status == 1 and advice and not leftovers(directory), "a rate that changes", said)
+    status, _, said = transcode(faster, directory / "steady.mkv", "--filter",
+                                advice[1] if advice else "identity")
+    tap.check(status == 0 and 49 <= len(clips.times(directory / "steady.mkv", "v:0")) <= 51,
               "... and one that is kept", said)
 
 

@@ -110,6 +110,23 @@ def check_values_are_shown(tap, window):
     tuning.reset_all()
 
 
+def check_space(tap, window):
+    """Space is the key of a switch that has the focus, and plays and pauses elsewhere."""
+    tuning, app = window.tuning, window.window
+    tuning.choose("cudallf")
+    before, played = tuning.get("protect"), tuning.source.plays
+    app.panel.rows["protect"].editor.grab_focus()
+    window.keys("space")
+    turned = window.wait(at_most=3, until=lambda: tuning.get("protect") != before)
+    tap.check(turned and tuning.source.plays == played,
+              "space turns a switch, and pauses nothing")
+    app.preview.grab_focus()
+    window.keys("space")
+    tap.check(tuning.source.plays != played, "... and pauses on the picture")
+    tuning.source.play(played)
+    tuning.reset_all()
+
+
 def check_refusal(tap, window):
     """A value that an element refuses while it plays goes back in the panel, and is told of."""
     tuning = window.tuning
@@ -275,6 +292,7 @@ def run(tap):
         check_speed(tap, window)
         check_controls(tap, window)
         check_values_are_shown(tap, window)
+        check_space(tap, window)
         check_refusal(tap, window)
         check_sources(tap, window, pathlib.Path(name))
         check_hdr(tap, window, pathlib.Path(name))
