@@ -65,13 +65,18 @@ INLINE uint32_t rounded(float code, float max_code)
   return (uint32_t)(int)(inside + 0.5f);
 }
 
-/* ivdep: `from` and `to` may be the same, for which compilers would add a run-time check. */
+/* `from` and `to` may be the same, for which compilers would add a run-time check. */
+#ifdef __clang__
+#define SAME_OR_APART _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SAME_OR_APART _Pragma("GCC ivdep")
+#endif
 #define STORE(name, Word)                                                                          \
   INLINE void name(const Word *from, Word *to, int shift, uint32_t others, float max_code,         \
                    int count, const float *restrict code, float scale,                             \
                    const float *restrict difference)                                               \
   {                                                                                                \
-    _Pragma("GCC ivdep") for (int i = 0; i < count; i++)                                           \
+    SAME_OR_APART for (int i = 0; i < count; i++)                                                  \
     {                                                                                              \
       const float value = code[i] + scale * difference[i];                                         \
       to[i] = (Word)((from[i] & others) | rounded(value, max_code) << shift);                      \

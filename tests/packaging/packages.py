@@ -213,6 +213,10 @@ def check_wheel(tap, fresh, release, wheel):
     (fresh.root / "tmp/missing.py").write_text(MISSING)
     status, said = fresh.run("/opt/filters/bin/python /tmp/missing.py")
     tap.check(status == 0, f"{what}: without GStreamer, an error says so", said)
+    status, said = fresh.run("PYTHONPATH=$(echo /opt/filters/lib/python3*/site-packages)"
+                             " python3 -S -c 'import gst_cuda_filters as f; f.setup()'")
+    tap.check(status == 1 and "--system-site-packages" in said,
+              f"{what}: without PyGObject, an error says so", said)
     for words, expected in (("--help", 0), ("--version", 0), ("", 2), ("--no-such", 2),
                             ("no-such-command", 127), ("false", 1)):
         status, said = fresh.run(command + words)

@@ -73,6 +73,15 @@ def check_places(tap, directory):
                   "a plugin in the home folder is found", found.stdout)
 
 
+def check_processor(tap, directory):
+    other = directory / "other.ini"
+    other.write_text("[binaries]\nc = 'cc'\n[host_machine]\nsystem = 'linux'\n"
+                     "cpu_family = 'ppc64'\ncpu = 'ppc64'\nendian = 'big'\n")
+    said, _, _ = configure(directory, directory, f"--cross-file={other}")
+    tap.check("needed is a 64-bit little-endian processor" in said,
+              "meson setup refuses a big-endian processor", said)
+
+
 def check_identity(tap):
     said = run_command(["gst-inspect-1.0", "cudallf"]).stdout
     version = re.search(r"version: '([^']+)'", (SOURCE / "meson.build").read_text())[1]
@@ -108,6 +117,7 @@ def run(tap):
         return
     with tempfile.TemporaryDirectory() as name:
         check_places(tap, pathlib.Path(name))
+        check_processor(tap, pathlib.Path(name))
 
 
 if __name__ == "__main__":

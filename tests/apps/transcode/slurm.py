@@ -45,7 +45,7 @@ SchedulerParameters=sched_interval=1,defer_batch
 ReturnToService=2
 MinJobAge=300
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
-PartitionName=main Nodes={host} Default=YES MaxTime=10 State=UP
+PartitionName=main Nodes={host} Default=NO MaxTime=10 State=UP
 """
 
 
@@ -157,8 +157,9 @@ def check_run(tap, slurm, directory):
     make(source, "-c:v", "libx264", "-bf", "2", "-g", "15", "-c:a", "aac", seconds=6,
          size="160x90", inputs=("-f", "lavfi", "-i", "sine=duration=6"))
     words = ["--filter", f"{clips.FILTER} ! identity sleep-time=15000", "--chunk", "0.5"]
-    said = slurm.ask(str(SUBMIT), str(PARTS), "--cpus-per-task=1", "--", str(source), str(result),
-                     *words)
+    # There is no default partition: both jobs need the options.
+    said = slurm.ask(str(SUBMIT), str(PARTS), "--cpus-per-task=1", "--partition=main", "--",
+                     str(source), str(result), *words)
     tap.check("join: job" in said, "transcode-submit", said)
     end = time.monotonic() + 120
     killed = kill_parts(directory, end)

@@ -85,14 +85,20 @@ def environment() -> dict[str, str]:
 def setup() -> None:
     """Initialises GStreamer, unless that is done, and makes the elements known to it.
 
-    Raises PluginError if GStreamer is missing or too old, and ImportError without PyGObject."""
+    Raises PluginError if GStreamer is missing or too old, and ImportError without PyGObject or
+    its description of GStreamer."""
     folder = plugin_directory()
     presets = environment().get("GST_PRESET_PATH")
     if presets:
         os.environ["GST_PRESET_PATH"] = presets
-    import gi
-    gi.require_version("Gst", "1.0")
-    from gi.repository import Gst
+    try:
+        import gi
+        gi.require_version("Gst", "1.0")
+        from gi.repository import Gst
+    except (ImportError, ValueError) as error:
+        raise ImportError("GStreamer for Python is not here. Install it from your distribution; on"
+                          " Debian and Ubuntu: apt install python3-gst-1.0. A virtual environment"
+                          " finds it if made with --system-site-packages") from error
     Gst.init(None)
     Gst.Registry.get().scan_path(str(folder))
     if not Gst.ElementFactory.find("cudallf"):
