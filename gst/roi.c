@@ -111,7 +111,6 @@ void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
 {
   g_array_set_size(self->last_detections, 0);
   self->last_detections_pts = GST_CLOCK_TIME_NONE;
-  self->may_keep_places = FALSE;
   self->frames_without = 0;
   self->any_detected = self->loss_reported = FALSE;
   gst_cuda_filters_coverage_message_reset(self->message);
@@ -172,7 +171,7 @@ static void move_last_detections(GstCudaFiltersRegions *self, GstBuffer *buffer)
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
   const gint64 x = crop ? crop->x : 0, y = crop ? crop->y : 0;
 
-  gst_cuda_filters_detections_move(self->last_detections, 0, self->last_x - x, self->last_y - y);
+  gst_cuda_filters_detections_move(self->last_detections, self->last_x - x, self->last_y - y);
   self->last_x = x;
   self->last_y = y;
 }

@@ -46,7 +46,7 @@ static Sweep start(const CfVideo *video, const CfRegions *regions, CfOutline *sc
                                .x1 = (double)region->x + region->width + grown,
                                .y1 = (double)region->y + region->height + grown};
 
-    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)) && outline.y0 < outline.y1)
+    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)))
       scratch[sweep.count++] = outline;
   }
   if (sweep.count > 1)
@@ -88,7 +88,7 @@ static void cross(const Sweep *sweep, CfOutline *outline, double y)
 
     half *= sqrt(fmax(1.0 - height * height, 0.0));
   }
-  outline->left = fmax(sweep->ellipse ? centre - half : outline->x0, 0.0);
+  outline->left = sweep->ellipse ? centre - half : outline->x0;
   outline->right = fmin(sweep->ellipse ? centre + half : outline->x1, sweep->width);
 }
 
