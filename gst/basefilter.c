@@ -35,17 +35,14 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->params_accepted = FALSE;
   self->judged_serial = self->refusals_reported = self->remarks_reported = 0;
   self->cuda_memory = FALSE;
-  self->cover = GST_CUDA_FILTERS_COVER_ALL;
   self->has_last_frame = FALSE;
   gst_cuda_filters_base_reset_staged(self);
   gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)
     gst_cuda_filters_regions_start(self->roi);
   GST_OBJECT_LOCK(self);
-  self->params_changed = TRUE;
   self->frames = 0;
   self->total_time = self->last_time = 0;
-  self->algorithm = NULL;
   self->error_posted = self->no_frames_posted = self->device_lost = FALSE;
   self->in_flight_at_failure = self->staged.in_flight = 0;
   status = gst_cuda_filters_base_first_refusal(self);

@@ -123,9 +123,9 @@ static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta 
 }
 #endif
 
-void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y)
+void gst_cuda_filters_detections_move(GArray *detections, gint64 x, gint64 y)
 {
-  for (guint i = first; i < detections->len; i++) {
+  for (guint i = 0; i < detections->len; i++) {
     GstCudaFiltersDetection *detection = &g_array_index(detections, GstCudaFiltersDetection, i);
 
     detection->box.x += x;
@@ -164,7 +164,6 @@ gboolean gst_cuda_filters_detections_become_regions(GstBuffer *output, GstMeta *
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
-  const guint first = search->found->len;
 
   find_rois(search, buffer);
 #ifdef HAVE_GST_ANALYTICS
@@ -178,5 +177,5 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
   }
 #endif
   if (crop)
-    gst_cuda_filters_detections_move(search->found, first, -(gint64)crop->x, -(gint64)crop->y);
+    gst_cuda_filters_detections_move(search->found, -(gint64)crop->x, -(gint64)crop->y);
 }

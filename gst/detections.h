@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
   gchar **types;    /* accepted names; NULL accepts all. Borrowed */
   gboolean outside; /* roi-mode=outside: parts of masks are rounded inwards, not outwards */
-  GArray *found;    /* GstCudaFiltersDetection, appended to */
+  GArray *found;    /* GstCudaFiltersDetection; empty before */
   GArray *rejected; /* GQuark: types not accepted, the first ones, each once; appended to */
 } GstCudaFiltersSearch;
 
@@ -39,12 +39,11 @@ typedef struct {
 GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
                                             const GstCudaFiltersBox *whole, gdouble fraction);
 
-/* Appends the objects of all metas of `buffer`. Metas count from the corner of the whole buffer;
+/* Finds the objects of all metas of `buffer`. Metas count from the corner of the whole buffer;
  * with a crop meta the boxes found count from the corner of the cropped picture. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 
-/* Moves the detections from number `first` on. */
-void gst_cuda_filters_detections_move(GArray *detections, guint first, gint64 x, gint64 y);
+void gst_cuda_filters_detections_move(GArray *detections, gint64 x, gint64 y);
 
 /* If `meta` is the one that all detections of GstAnalytics are in, adds its object detections to
  * `output`, which holds what `crop` shows, as regions of interest. False if it is another meta. */

@@ -124,8 +124,6 @@ static gboolean number_from_value(const GValue *value, double *number)
   GValue converted = G_VALUE_INIT;
   gboolean good;
 
-  if (G_VALUE_HOLDS_STRING(value) || G_VALUE_HOLDS_BOOLEAN(value))
-    return FALSE;
   g_value_init(&converted, G_TYPE_DOUBLE);
   good = g_value_transform(value, &converted);
   if (good)

@@ -132,7 +132,7 @@ void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
 {
   g_array_set_size(self->last_detections, 0);
   self->last_detections_pts = GST_CLOCK_TIME_NONE;
-  self->may_keep_places = self->covered = FALSE;
+  self->covered = FALSE;
   self->frames_without = 0;
   self->any_detected = self->loss_reported = FALSE;
   gst_cuda_filters_coverage_message_reset(self->message);
@@ -218,8 +218,7 @@ static void follow_view(GstCudaFiltersRegions *self, const View *view)
       (view->buffer_width != last->buffer_width || view->buffer_height != last->buffer_height);
 
   if (!scaled)
-    gst_cuda_filters_detections_move(self->last_detections, 0, last->x - view->x,
-                                     last->y - view->y);
+    gst_cuda_filters_detections_move(self->last_detections, last->x - view->x, last->y - view->y);
   for (guint i = 0; scaled && i < self->last_detections->len; i++) {
     GstCudaFiltersDetection *detection =
         &g_array_index(self->last_detections, GstCudaFiltersDetection, i);

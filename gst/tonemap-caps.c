@@ -204,7 +204,7 @@ GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const Gs
   for (guint i = 0; i < gst_caps_get_size(caps); i++) {
     const GstStructure *structure = gst_caps_get_structure(caps, i);
     const GstCapsFeatures *features = gst_caps_get_features(caps, i);
-    const guint ranges = ranges_of(structure, fixed && direction == GST_PAD_SINK);
+    const guint ranges = ranges_of(structure, fixed);
 
     if (ranges & SDR)
       append_sdr_unchanged(other, structure, features);

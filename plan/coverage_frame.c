@@ -92,12 +92,12 @@ static void measure_cell(CfCoverage *coverage, int region, int cell, CfRect pixe
   coverage->farthest[cell] = most < coverage->farthest[cell] ? most : coverage->farthest[cell];
 }
 
-/* Whether the region may cover some pixel of the cell at least as much as every other region. */
+/* Whether the region, which touches the cell, may cover some pixel of it at least as much as every
+ * other region; with `outside`, always. */
 static bool is_rival(const CfCoverage *coverage, int region, int cell, CfRect pixels)
 {
-  return coverage->rule.outside ||
-         cf_least_distance(&coverage->region[region].shape, pixels) <=
-             coverage->farthest[cell] + coverage->rule.step + CF_CELL_MARGIN;
+  return cf_least_distance(&coverage->region[region].shape, pixels) <=
+         coverage->farthest[cell] + coverage->rule.step + CF_CELL_MARGIN;
 }
 
 static void count_rival(CfCoverage *coverage, int region, int cell, CfRect pixels)

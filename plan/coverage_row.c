@@ -66,9 +66,9 @@ static bool find_candidate(const Line *line, int region, Candidate *candidate)
 /* cf_faded() where the step is not 0, without branches. */
 static inline uint16_t fade(float distance, float step)
 {
-  const float left = 256.5f - distance / step, positive = left > 0.0f ? left : 0.0f;
+  const float left = 256.5f - distance / step;
 
-  return (uint16_t)(int)(positive < 256.0f ? positive : 256.0f);
+  return (uint16_t)(int)(left > 0.0f ? left : 0.0f);
 }
 
 /* Half pixels, farther than any feather reaches; their squares are exact in single precision. */
@@ -162,8 +162,7 @@ static float farthest_rival(const Line *line, int x0, int x1)
     const int coverage = line->coverage[x - line->x0];
     least = coverage < least ? coverage : least;
   }
-  /* With owners a region that covers equally may still become the owner. */
-  return line->rule.step * (256.5f - (float)least - (line->owner ? 0.0f : 1.0f)) + CF_CELL_MARGIN;
+  return line->rule.step * (256.5f - (float)least) + CF_CELL_MARGIN;
 }
 
 static void cover_span(const Line *line, const Candidate *candidates, int count, int x0, int x1)
@@ -263,8 +262,6 @@ static bool luma_line(const Line *line)
   bool any = false;
 
   memset(line->coverage, 0, count * sizeof *line->coverage);
-  if (line->rule.outside && line->owner)
-    memset(line->owner, 0, count * sizeof *line->owner);
   for (int x0 = line->x0, x1; x0 < line->x1; x0 = x1) {
     Line part = *line;
 
@@ -280,14 +277,14 @@ static bool luma_line(const Line *line)
 
 /* Each sample of the plane takes the coverage, and the owner, of its most covered luma pixel. Adds
  * one luma line. */
-static void join(const Line *line, int count, int subsampling, uint16_t *coverage, int *owner)
+static void join(const Line *line, int subsampling, uint16_t *coverage, int *owner)
 {
   const int luma_count = line->x1 - line->x0;
 
   for (int i = 0; i < luma_count; i++) {
     const int sample = i >> subsampling;
 
-    if (sample >= count || line->coverage[i] < coverage[sample])
+    if (line->coverage[i] < coverage[sample])
       continue;
     if (owner && !line->rule.outside && line->coverage[i] > 0 &&
         (line->coverage[i] > coverage[sample] ||
@@ -338,7 +335,7 @@ bool cf_coverage_row(const CfCoverage *frame, int plane, int y, int x0, int coun
   memset(coverage, 0, (size_t)count * sizeof *coverage);
   for (line.y = y << sy; line.y < (y + 1) << sy && line.y < video->height; line.y++) {
     if (luma_line(&line)) {
-      join(&line, count, sx, coverage, owner);
+      join(&line, sx, coverage, owner);
       any = true;
     }
   }

@@ -52,7 +52,7 @@ static Sweep start(const CfVideo *video, const CfRegions *regions, double margin
                                .x1 = (double)region->x + region->width + grown,
                                .y1 = (double)region->y + region->height + grown};
 
-    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)) && outline.y0 < outline.y1)
+    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)))
       scratch[sweep.count++] = outline;
   }
   if (sweep.count > 1)

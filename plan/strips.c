@@ -82,7 +82,6 @@ static void cut(CfStrips *strips, const Videos *videos, int halo, int rows, int 
   if (rows < height) {
     strips->count = (height + rows - 1) / rows;
     strips->rows = even_up((height + strips->count - 1) / strips->count);
-    strips->count = (height + strips->rows - 1) / strips->rows;
     strips->halo = halo;
   }
   strips->source_rows = cf_min(strips->rows + 2 * strips->halo, height);

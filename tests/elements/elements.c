@@ -170,6 +170,20 @@ void push_caps(GstHarness *harness, const CfVideo *video, const char *more_caps)
   gst_caps_unref(caps);
 }
 
+void restart(GstHarness *harness, const CfVideo *video)
+{
+  GstSegment segment;
+
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless_equals_int(gst_element_set_state(harness->element, GST_STATE_READY),
+                         GST_STATE_CHANGE_SUCCESS);
+  fail_unless_equals_int(gst_element_set_state(harness->element, GST_STATE_PLAYING),
+                         GST_STATE_CHANGE_SUCCESS);
+  gst_harness_push_event(harness, gst_event_new_stream_start("test"));
+  push_caps(harness, video, NULL);
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+}
+
 /* Messages */
 
 void assert_posted(GstBus *bus, GstMessageType type, guint count, const char *text)

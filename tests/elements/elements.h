@@ -58,6 +58,9 @@ void harness_free(GstHarness *harness, GstBus *bus);
 /* Pushes a caps event for `video`. Whether it was refused shows with the next frame. */
 void push_caps(GstHarness *harness, const CfVideo *video, const char *more_caps);
 
+/* Stops and starts the element, with another stream of these caps. */
+void restart(GstHarness *harness, const CfVideo *video);
+
 /* --- what elements say --- */
 
 /* Fails unless exactly `count` messages of `type` (error or warning) are on the bus; takes all

@@ -13,8 +13,9 @@
 
 #define CASE (&element_cases[__i__])
 
-static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
-                                   CF_FORMAT_YUY2,  CF_FORMAT_RGB,  CF_FORMAT_AYUV};
+static const CfFormat formats[] = {CF_FORMAT_GRAY8,     CF_FORMAT_I420, CF_FORMAT_Y42B,
+                                   CF_FORMAT_P010_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
+                                   CF_FORMAT_AYUV};
 static const CfLayout padded[] = {CF_LAYOUT_ALIGNED, CF_LAYOUT_PADDED};
 
 static void set_default_info(GstVideoInfo *info, const CfVideo *video)
@@ -36,6 +37,16 @@ static void assert_plain(GstBuffer *buffer, const CfTestPicture *want, const cha
   bytes = gst_buffer_copy_region(buffer, GST_BUFFER_COPY_MEMORY, 0, size);
   gst_buffer_unref(buffer);
   assert_shows(bytes, want, what);
+}
+
+static void add_crop(GstBuffer *buffer, guint x, guint y, guint width, guint height)
+{
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(buffer);
+
+  crop->x = x;
+  crop->y = y;
+  crop->width = width;
+  crop->height = height;
 }
 
 /* Filtered, in place where that is possible, and handed on. */
@@ -79,6 +90,56 @@ GST_START_TEST(plain_frames_are_handed_on)
   gst_buffer_unref(result);
   cf_picture_free(source);
   harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* What a reader of the caps alone would take for plain: frames of the right size laid out in
+ * another way, and a plain frame with bytes behind it. */
+GST_START_TEST(nearly_plain_frames_are_copied)
+{
+  struct {
+    const char *what;
+    guint width, crop;
+    gsize offset[GST_VIDEO_MAX_PLANES];
+    gint stride[GST_VIDEO_MAX_PLANES];
+    gsize size;
+  } rows[] = {{"swapped planes", 33, 0, {0, 1012, 792}, {36, 20, 20}, 1232},
+              {"narrow rows", 33, 0, {0, 792, 1012}, {33, 20, 20}, 1232},
+              {"cropped padding", 36, 2, {0, 792, 1012}, {36, 20, 20}, 1232},
+              {"more bytes", 33, 0, {0, 792, 1012}, {36, 20, 20}, 1233}};
+  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21);
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    CfTestPicture *want = cf_picture_new(&video, CF_LAYOUT_TIGHT);
+    guint8 *bytes = g_malloc(rows[i].size);
+    GstBuffer *result, *buffer = gst_buffer_new_wrapped(bytes, rows[i].size);
+    GstMemory *memories[] = {gst_buffer_get_memory(buffer, 0), NULL};
+    GstBus *bus;
+    GstHarness *harness = harness_new_plain(CASE->name, CASE->identity, &video, &bus);
+
+    for (gsize at = 0; at < rows[i].size; at++)
+      bytes[at] = (guint8)(at * 7 + at / 36);
+    for (int plane = 0; plane < 3; plane++) {
+      for (int y = 0; y < cf_plane_height(&video, plane); y++)
+        memcpy(want->planes.data[plane] + y * want->planes.stride[plane],
+               bytes + rows[i].offset[plane] + (gsize)(y * rows[i].stride[plane]) +
+                   (rows[i].crop >> (plane > 0)),
+               cf_row_bytes(&video, plane));
+    }
+    gst_buffer_add_video_meta_full(buffer, 0, GST_VIDEO_FORMAT_I420, rows[i].width, 21, 3,
+                                   rows[i].offset, rows[i].stride);
+    if (rows[i].crop)
+      add_crop(buffer, rows[i].crop, 0, 33, 21);
+    result = filter_buffer(harness, buffer);
+    memories[1] = gst_buffer_get_memory(result, 0);
+    assert_plain(result, want, rows[i].what);
+    harness_free(harness, bus);
+    for (guint m = 0; m < 2; m++) {
+      ASSERT_MINI_OBJECT_REFCOUNT(memories[m], "memory", 1); /* and so no more mapped */
+      gst_memory_unref(memories[m]);
+    }
+    cf_picture_free(want);
+  }
 }
 GST_END_TEST;
 
@@ -237,12 +298,8 @@ static GstBuffer *cropped_frame(const CfVideo *frame, CfPattern pattern, guint x
 {
   GstBuffer *buffer =
       buffer_from_picture(new_picture(frame, CF_LAYOUT_PADDED, pattern, 9), GST_SECOND);
-  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(buffer);
 
-  crop->x = x;
-  crop->y = y;
-  crop->width = width;
-  crop->height = height;
+  add_crop(buffer, x, y, width, height);
   return buffer;
 }
 
@@ -274,7 +331,8 @@ GST_START_TEST(crop_metas_are_heeded)
   const char *settings[] = {CASE->working, CASE->identity};
 
   for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
-    const CfVideo video = cf_video(formats[f], 33, 21), frame = cf_video(formats[f], 48, 40);
+    /* The crop ends where the frame does. */
+    const CfVideo video = cf_video(formats[f], 33, 21), frame = cf_video(formats[f], 39, 25);
 
     for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
       GstBus *bus;
@@ -362,13 +420,21 @@ GST_START_TEST(regions_of_cropped_frames)
   CfTestPicture *want = engine_output_in_regions(element_cases[2].effect,
                                                  "block-width=5 block-height=4", shown, &regions);
   GstBuffer *buffer = cropped_frame(&frame, CF_PATTERN_NOISE, 6, 4, 33, 21);
+  GstVideoRegionOfInterestMeta *detected, *moved;
   GstBus *bus;
   GstHarness *harness = harness_new("cudablockavg", "roi-mode=inside block-width=5 block-height=4",
                                     &video, NULL, &bus);
 
-  gst_buffer_add_video_region_of_interest_meta(buffer, "face", 4, 7, 12, 9);
+  detected = gst_buffer_add_video_region_of_interest_meta(buffer, "face", 4, 7, 12, 9);
+  detected->id = 7;
+  detected->parent_id = 5;
+  gst_video_region_of_interest_meta_add_param(detected, gst_structure_new_empty("likely"));
   buffer = filter_buffer(harness, buffer);
   assert_region(buffer, &region);
+  moved = gst_buffer_get_video_region_of_interest_meta_id(buffer, 7);
+  fail_unless(moved != NULL);
+  fail_unless_equals_int(moved->parent_id, 5);
+  fail_unless(gst_video_region_of_interest_meta_get_param(moved, "likely") != NULL);
   assert_shows(buffer, want, "cropped");
   cf_picture_free(shown);
   cf_picture_free(want);
@@ -414,17 +480,20 @@ GST_START_TEST(crop_metas_that_cannot_be_heeded)
 {
   static const struct {
     guint x, y, width, height;
-    const char *text;
-  } crops[] = {{6, 4, 32, 20, "has 32x20 pixels, but its caps say 33x21"},
-               {5, 4, 33, 21, "between its chroma samples"},
-               {6, 3, 33, 21, "between its chroma samples"},
-               {40, 4, 33, 21, "reaches beyond its 48x40"},
-               {6, 4000000000u, 33, 21, "reaches beyond its 48x40"}};
+    const char *text, *more_caps;
+  } crops[] = {{6, 4, 32, 21, "has 32x21 pixels, but its caps say 33x21", NULL},
+               {6, 4, 33, 20, "has 33x20 pixels, but its caps say 33x21", NULL},
+               {5, 4, 33, 21, "between its chroma samples", NULL},
+               {6, 3, 33, 21, "between its chroma samples", NULL},
+               {6, 2, 33, 21, "multiples of 2,4", ", interlace-mode=interleaved"},
+               {16, 4, 33, 21, "reaches beyond its 48x40", NULL},
+               {6, 20, 33, 21, "reaches beyond its 48x40", NULL},
+               {6, 4000000000u, 33, 21, "reaches beyond its 48x40", NULL}};
   const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
 
   for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
     GstBus *bus;
-    GstHarness *harness = harness_new(CASE->name, CASE->working, &video, NULL, &bus);
+    GstHarness *harness = harness_new(CASE->name, CASE->working, &video, crops[i].more_caps, &bus);
 
     fail_unless_equals_int(
         gst_harness_push(harness, cropped_frame(&frame, CF_PATTERN_NOISE, crops[i].x, crops[i].y,
@@ -440,6 +509,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, no_padding_reaches_who_cannot_read_it, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, plain_frames_are_handed_on, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, nearly_plain_frames_are_copied, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, animation_through_identity, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, regions_come_and_go, 0, 2);
   tcase_add_loop_test(tests, memory_of_any_kind, 0, N_ELEMENTS);

@@ -219,6 +219,7 @@ GST_START_TEST(trembling_regions_stay)
   push(harness, 1, FACE(21, 19, 20, 20), ONE(18, 18, 24, 24));
   push(harness, 2, FACE(19, 20, 21, 20), ONE(18, 18, 24, 24));
   push(harness, 3, FACE(21, 21, 19, 18), ONE(18, 18, 24, 24));
+  push(harness, 3, FACE(18, 20, 21, 20), ONE(18, 18, 24, 24)); /* of what is larger, less */
   push(harness, 4, FACE(22, 20, 20, 20), ONE(20, 18, 24, 24)); /* as much as a tenth */
   push(harness, 5, FACE(21, 20, 20, 20), ONE(20, 18, 24, 24)); /* of where it is now */
   push(harness, 6, NULL, NULL);
@@ -235,6 +236,7 @@ GST_START_TEST(steady_regions_cover_what_was_detected)
   GstBus *bus;
   GstHarness *harness = new_mosaic("roi-mode=inside", &bus);
 
+  push(harness, 0, FACE(20, 21, 20, 19), ONE(20, 21, 20, 19));
   push(harness, 0, FACE(20, 20, 20, 20), ONE(20, 20, 20, 20));
   push(harness, 1, FACE(21, 20, 20, 20), ONE(21, 20, 20, 20));
   push(harness, 2, FACE(20, 20, 21, 20), ONE(20, 20, 21, 20));
@@ -297,8 +299,8 @@ GST_START_TEST(places_end_with_the_stream)
 }
 GST_END_TEST;
 
-/* Whatever a trembling detector says, an ellipse covers the one around what it says now, and its
- * place moves less often than that. */
+/* Whatever a trembling detector says, an ellipse covers the one around what it says now. With some
+ * margin its place moves less often than that. */
 GST_START_TEST(steady_ellipses_cover_theirs)
 {
   GRand *random = g_rand_new_with_seed(5);
@@ -312,21 +314,27 @@ GST_START_TEST(steady_ellipses_cover_theirs)
                         "mode=fill fill-color=0xffffffff roi-mode=inside "
                         "roi-shape=ellipse roi-expand=0.25",
                         &video, NULL, &bus);
-  for (guint i = 0; i < 60; i++) {
+  for (guint i = 0; i < 160; i++) {
     const gint x = 20 + g_rand_int_range(random, -1, 2), y = 10 + g_rand_int_range(random, -1, 2);
+    const gint width = i < 60 ? 24 : 22 + g_rand_int_range(random, 0, 5);
+    const gint height = i < 60 ? 30 : 28 + g_rand_int_range(random, 0, 5);
     CfTestPicture *source = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_CONSTANT, 3), *got;
     GstBuffer *frame = plain_buffer(source, i * FRAME);
 
-    gst_buffer_add_video_region_of_interest_meta(frame, "face", (guint)x, (guint)y, 24, 30);
+    if (i == 60)
+      g_object_set(harness->element, "roi-expand", 0.04, "roi-steady", 0.3, NULL);
+    gst_buffer_add_video_region_of_interest_meta(frame, "face", (guint)x, (guint)y, (guint)width,
+                                                 (guint)height);
     got = picture_from_buffer(&video, filter_buffer(harness, frame));
     for (gint k = 0; k < WIDTH * HEIGHT; k++) {
-      const gdouble across = (k % WIDTH + 0.5 - x - 12) / 12,
-                    down = (k / WIDTH + 0.5 - y - 15) / 15;
+      const gdouble across = (k % WIDTH + 0.5 - x) / width * 2 - 1,
+                    down = (k / WIDTH + 0.5 - y) / height * 2 - 1;
 
       fail_unless(across * across + down * down >= 1.0 ||
-                  cf_picture_get(got, 0, k % WIDTH, k / WIDTH, 0) == 255);
+                      cf_picture_get(got, 0, k % WIDTH, k / WIDTH, 0) == 255,
+                  "frame %u: %d,%d is not covered", i, k % WIDTH, k / WIDTH);
     }
-    changes += before && !same_samples(before, got);
+    changes += i < 60 && before && !same_samples(before, got);
     cf_picture_free(before);
     cf_picture_free(source);
     before = got;
@@ -356,6 +364,36 @@ GST_START_TEST(neighbours_do_not_swap)
     push_frame(harness, frame, source, &regions);
   }
   harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* Faces of 20 by 20 pixels at these columns in one frame, and in the next. */
+GST_START_TEST(the_nearest_place_is_taken_once)
+{
+  static const struct {
+    guint before[2], after[2], covered[2];  /* 0: none */
+  } rows[] = {{{24, 20}, {21, 0}, {20, 0}}, /* the nearest */
+              {{22, 18}, {20, 0}, {22, 0}}, /* of equals the first of the detector */
+              {{18, 22}, {20, 0}, {18, 0}},
+              {{20, 0}, {20, 21}, {20, 21}}}; /* each place once */
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    GstBus *bus;
+    GstHarness *harness = new_mosaic("roi-mode=inside roi-expand=0.25 roi-steady=0.3", &bus);
+
+    for (guint number = 0; number < 2; number++) {
+      const guint *faces = number ? rows[i].after : rows[i].before;
+      const guint *covered = number ? rows[i].covered : rows[i].before;
+      const CfRegion list[] = {{(int)covered[0] - 5, 7, 30, 30}, {(int)covered[1] - 5, 7, 30, 30}};
+      CfTestPicture *source;
+      GstBuffer *frame = new_frame(&source, number, FACE(faces[0], 12, 20, 20));
+
+      if (faces[1])
+        gst_buffer_add_video_region_of_interest_meta(frame, "face", faces[1], 12, 20, 20);
+      push_frame(harness, frame, source, &(CfRegions){.region = list, .count = covered[1] ? 2 : 1});
+    }
+    harness_free(harness, bus);
+  }
 }
 GST_END_TEST;
 
@@ -396,6 +434,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, places_end_with_the_stream);
   tcase_add_test(tests, steady_ellipses_cover_theirs);
   tcase_add_test(tests, neighbours_do_not_swap);
+  tcase_add_test(tests, the_nearest_place_is_taken_once);
   tcase_add_test(tests, crowds_keep_their_places);
 }
 

@@ -8,6 +8,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static CfVideo gray(void)
 {
@@ -196,11 +198,13 @@ GST_START_TEST(bad_kernel_before_the_start)
 
   set_bad_kernel(element, BAD_NAME, BAD_KERNEL);
   assert_kernel(element, BAD_NAME, 1, 1.0);
-  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
-                         GST_STATE_CHANGE_FAILURE);
-  assert_posted(bus, GST_MESSAGE_ERROR, 1, "allowed are 1 to 255 numbers");
+  for (guint start = 0; start < 2; start++) {
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                           GST_STATE_CHANGE_FAILURE);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, "allowed are 1 to 255 numbers");
+    gst_element_set_state(element, GST_STATE_NULL);
+  }
 
-  gst_element_set_state(element, GST_STATE_NULL);
   set_text(element, kernels[__i__ % 2] == kernels[0] ? "row-kernel=<1,2>" : "column-kernel=<1,2>");
   fail_unless(gst_element_set_state(element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE,
               "a good kernel does not replace the refused one");
@@ -425,6 +429,67 @@ GST_START_TEST(frame_before_caps)
 }
 GST_END_TEST;
 
+/* As at the first start: there is no value in force that could stay. */
+GST_START_TEST(bad_settings_of_a_later_start)
+{
+  const CfVideo video = gray();
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudagaussblur", "sigma=2", &video, NULL, &bus);
+
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, 0)));
+  gst_element_set_state(harness->element, GST_STATE_READY);
+  g_object_set(harness->element, "map-mode", 1, NULL);
+  restart(harness, &video);
+  fail_unless_equals_int(gst_harness_push(harness, new_frame(&video, 0)), GST_FLOW_NOT_NEGOTIATED);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, "map-location is not set");
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+static gulong address_space(void)
+{
+  gulong pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+
+  fail_unless(file && fscanf(file, "%lu", &pages) == 1);
+  fclose(file);
+  return pages * (gulong)getpagesize();
+}
+
+/* A frame that there is no memory to filter, since each of so many regions covers all of it. */
+GST_START_TEST(frames_without_memory)
+{
+  const CfVideo video = cf_video(CF_FORMAT_GRAY8, 640, 480);
+  GString *regions = g_string_new(NULL);
+  struct rlimit before, tight;
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudablockavg", "block-width=8", &video, NULL, &bus);
+
+  for (guint i = 0; i < 20000; i++)
+    g_string_append(regions, "0,0,640,480;");
+  g_object_set(harness->element, "regions", regions->str, NULL);
+  getrlimit(RLIMIT_AS, &before);
+  tight = before;
+  for (guint i = 0; i < 2; i++) {
+    GstBuffer *frame = new_frame(&video, GST_SECOND);
+    GstFlowReturn flow;
+
+    g_object_set(harness->element, "roi-mode", 0, NULL);
+    gst_buffer_unref(filter_buffer(harness, new_frame(&video, 0)));
+    g_object_set(harness->element, "roi-mode", 1, NULL);
+    tight.rlim_cur = address_space() + (8u << 20);
+    setrlimit(RLIMIT_AS, &tight);
+    flow = gst_harness_push(harness, frame);
+    setrlimit(RLIMIT_AS, &before);
+    fail_unless_equals_int(flow, GST_FLOW_ERROR);
+    fail_unless_equals_int(gst_harness_buffers_received(harness), i + 1);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, "no memory for the");
+  }
+  g_string_free(regions, TRUE);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(foreign_format)
 {
   const CfVideo video = gray();
@@ -475,6 +540,10 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, map_taken_away);
   tcase_add_loop_test(tests, cuda_without_a_device, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, frame_before_caps, 0, N_ELEMENTS);
+  tcase_add_test(tests, bad_settings_of_a_later_start);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow takes all addresses */
+  tcase_add_test(tests, frames_without_memory);
+#endif
   tcase_add_loop_test(tests, foreign_format, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, pictures_apart_are_refused, 0, N_ELEMENTS);
 }

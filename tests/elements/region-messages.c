@@ -13,7 +13,7 @@ GST_START_TEST(settings_without_a_mode_warn)
 {
   static const char *const settings[] = {
       "regions=1,1,2,2", "roi-types=face",    "roi-hold=1",        "roi-missing=cover",
-      "roi-expand=0.1",  "roi-shape=ellipse", "roi-feather=0.001",
+      "roi-expand=0.1",  "roi-shape=ellipse", "roi-feather=0.001", "roi-steady=0",
   };
   GstBus *bus;
   GstHarness *harness;
@@ -104,11 +104,16 @@ GST_START_TEST(masks_that_hide_too_little_warn)
       {"cudablockavg", "block-width=9 block-height=2", "of a region (16 pixels)", NULL},
       {"cudablockavg", "block-width=3 block-height=3", NULL, NULL},
       {"cudablockavg", "block-width=2 roi-missing=cover regions=0,0,64,48", "(16 pixels)", NULL},
+      {"cudablockavg", "block-width=4 regions=0,0,64,48", NULL, NULL}, /* all of the frame */
+      {"cudablockavg", "block-width=4 regions=0,1,64,48", "(48 pixels)", NULL},
+      {"cudablockavg", "block-width=4 regions=0,0,64,48 roi-shape=ellipse", "(48 pixels)", NULL},
+      {"cudablockavg", "block-width=3 block-height=3 regions=20,20,18,18", NULL, NULL},
       {"cudablockavg", "mode=fill", NULL, NULL},
       {"cudablockavg", "anchor=region", NULL, NULL},
       {"cudablockavg", "blocks-across=256", "one pixel", "one pixel"},
+      {"cudablockavg", "blocks-across=50", "of 16 pixels", "of 48 pixels"},
       {"cudablockavg", "blocks-across=16", "of 16 pixels", NULL},
-      {"cudablockavg", "blocks-across=9", "blocks-across is 9", NULL},
+      {"cudablockavg", "blocks-across=9", "blocks-across is 9, and", NULL},
       {"cudablockavg", "blocks-across=7", NULL, NULL}, /* of 3 pixels: 6 of them */
       {"cudagaussblur", "sigma=0", "sigma-relative=0.2", "sigma-relative=0.2"},
       {"cudagaussblur", "sigma=0.1 roi-missing=cover", "sigma is 0.1", "sigma is 0.1"},
@@ -124,7 +129,10 @@ GST_START_TEST(masks_that_hide_too_little_warn)
       {"cudagaussblur", "sigma=0 map-mode=luma", "hides nothing", "hides nothing"},
       {"cudagaussblur", "sigma=4 map-mode=luma", NULL, NULL},
       {"cudagaussblur", "sigma=0 sigma-relative=0.05", "of 16 pixels", "of 16 pixels"},
-      {"cudagaussblur", "sigma=0 sigma-relative=0.07", "below 0.15", NULL},
+      {"cudagaussblur", "sigma=0 sigma-relative=0.0625", "below 0.15", NULL},
+      {"cudagaussblur", "sigma=0 sigma-relative=0.1 regions=40,20,5,5", "of 5 pixels", NULL},
+      {"cudagaussblur", "sigma=3 regions=0,0,64,48", NULL, NULL}, /* all of the frame */
+      {"cudagaussblur", "sigma=0 sigma-min=4 map-mode=luma", NULL, NULL},
       {"cudagaussblur", "sigma=0 sigma-relative=0.15", NULL, NULL},
       {"cudagaussblur", "sigma=2 map-mode=luma", "a sigma of 2", NULL},
   };
@@ -171,6 +179,45 @@ GST_START_TEST(weak_masks_warn_again_after_good_ones)
   push_masked(harness, 6, &face); /* the settings are those that the user knows of */
   push_masked(harness, 7, &(Roi){"face", 0, 0, 4, 4});
   assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  g_object_set(harness->element, "regions", "30,20,16,16", NULL); /* now others */
+  push_masked(harness, 8, NULL);
+  push_masked(harness, 9, &(Roi){"face", 0, 0, 5, 5});
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "a region of 5 pixels");
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* Each start is told what the first was, and holds nothing of it. */
+GST_START_TEST(starts_are_told_anew)
+{
+  static const char *const settings[] = {"roi-mode=inside roi-types=plate", "regions=1,1,2,2",
+                                         "roi-mode=inside block-width=2 block-height=2",
+                                         "fill-color=1"};
+  static const char *const texts[] = {"\"face\"", "regions is set", "a face can be recognised",
+                                      "fill-color has no effect"};
+  GstBus *bus;
+  GstHarness *harness;
+
+  for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+    harness = new_mosaic(settings[i], &bus);
+    for (guint start = 0; start < 2; start++) {
+      push_masked(harness, 0, &face);
+      push_masked(harness, 1, &face);
+      assert_posted(bus, GST_MESSAGE_WARNING, 1, texts[i]);
+      restart(harness, &video);
+    }
+    harness_free(harness, bus);
+  }
+
+  harness = new_mosaic("roi-mode=inside roi-hold=1000000000 regions=1,1,2,2", &bus);
+  push_masked(harness, 0, &face);
+  restart(harness, &video);
+  push(harness, 1, NULL, ONE(1, 1, 2, 2));
+  assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  g_object_set(harness->element, "roi-mode", 0, NULL);
+  restart(harness, &video);
+  push(harness, 2, NULL, FRAME_COVERED);
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "regions is set");
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -211,9 +258,21 @@ GST_START_TEST(a_hundred_frames_without_warn_once)
   for (guint i = 99; i < 320; i++)
     push(harness, i, NULL, NULL);
   assert_posted(bus, GST_MESSAGE_WARNING, 1, "no frame has had a region");
+  flush(harness);
+  for (guint i = 0; i < 99; i++)
+    push(harness, i, NULL, NULL);
+  assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  push(harness, 99, NULL, NULL);
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "no frame has had a region");
   harness_free(harness, bus);
 
   harness = new_mosaic("roi-mode=inside", &bus);
+  push(harness, 0, &face, ONE(10, 8, 20, 16));
+  flush(harness);
+  for (guint i = 0; i < 100; i++)
+    push(harness, i, NULL, NULL);
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "no frame has had a region");
+  flush(harness);
   push(harness, 0, &face, ONE(10, 8, 20, 16));
   for (guint i = 1; i < 250; i++)
     push(harness, i, NULL, NULL);
@@ -301,6 +360,9 @@ GST_START_TEST(coverage_is_told_on_change)
   g_object_set(harness->element, "roi-mode", 0, NULL);
   push(harness, 10, &face, FRAME_COVERED);
   assert_not_told(bus);
+  g_object_set(harness->element, "roi-mode", 1, NULL);
+  push(harness, 9, &(Roi){"face", -8u, -4u, 20, 16}, ONE(0, 0, 12, 12)); /* not known any more */
+  assert_told(bus, 9, (Told){1, 0, FALSE, SHARE(144)});
   g_object_set(harness->element, "roi-mode", 2, NULL);
   rest.outside = true;
   push(harness, 11, &car, &rest);
@@ -325,6 +387,62 @@ GST_START_TEST(coverage_without_detections_is_told)
   g_object_set(harness->element, "roi-mode", 2, NULL);
   push(harness, 3, NULL, FRAME_COVERED);
   assert_told(bus, 3, (Told){0, 0, TRUE, 1.0});
+  g_object_set(harness->element, "roi-feather", 9.0, NULL);
+  push(harness, 4, &(Roi){"face", WIDTH, 0, 9, 9}, FRAME_COVERED); /* of nothing in the frame */
+  assert_not_told(bus);
+  g_object_set(harness->element, "roi-feather", 0.0, NULL);
+  g_object_set(harness->element, "roi-mode", 1, "regions", "10,8,20,16", NULL);
+  push(harness, 4, NULL, ONE(10, 8, 20, 16));
+  assert_told(bus, 4, (Told){1, 0, TRUE, SHARE(320)});
+  g_object_set(harness->element, "regions", "10,8,20,16;10,8,20,16", NULL);
+  push(harness, 5, NULL, ONE(10, 8, 20, 16)); /* the same pixels, but one region more */
+  assert_told(bus, 5, (Told){2, 0, TRUE, SHARE(320)});
+  g_object_set(harness->element, "regions", "10,8,20,16", NULL);
+  push(harness, 6, &face, ONE(10, 8, 20, 16)); /* as many regions, but one is a detection */
+  assert_told(bus, 6, (Told){2, 0, FALSE, SHARE(320)});
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* Whatever changes what is covered, one thing at a time. */
+GST_START_TEST(coverage_is_measured_anew)
+{
+  static const struct {
+    const char *settings;
+    int height;
+    gdouble covered; /* of ellipses and feathers to 0.01 */
+  } rows[] = {{"regions=8,8,40,32", HEIGHT, SHARE(40 * 32)},
+              {"regions=8,8,40,16", HEIGHT, SHARE(40 * 16)},
+              {"regions=8,8,40,16;8,24,40,8", HEIGHT, SHARE(40 * 24)},
+              {"regions=8,8,40,16;8,24,40,16", HEIGHT, SHARE(40 * 32)},
+              {"roi-feather=8", HEIGHT, SHARE(48 * 40)},
+              {"roi-feather=0 regions=8,8,40,32", HEIGHT, SHARE(40 * 32)},
+              {"roi-shape=ellipse", HEIGHT, SHARE(G_PI * 20.5 * 16.5)},
+              {"roi-mode=outside", HEIGHT, 1.0 - SHARE(G_PI * 19.5 * 15.5)},
+              {"roi-shape=rectangle", HEIGHT, 1.0 - SHARE(40 * 32)},
+              {"roi-shape=rectangle", 2 * HEIGHT, 1.0 - SHARE(40 * 16)}};
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside", &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    CfTestPicture *source;
+    GstMessage *message;
+    gdouble covered;
+
+    set_text(harness->element, rows[i].settings);
+    if (video.height != rows[i].height) {
+      video = cf_video(CF_FORMAT_NV12, WIDTH, rows[i].height);
+      push_caps(harness, &video, NULL);
+    }
+    gst_buffer_unref(filter_buffer(harness, new_frame(&source, i, NULL)));
+    cf_picture_free(source);
+    message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+    fail_unless(message != NULL, "%s: no message", rows[i].settings);
+    gst_structure_get_double(gst_message_get_structure(message), "covered", &covered);
+    fail_unless(ABS(covered - rows[i].covered) < 0.01, "%s: covered %g, not %g", rows[i].settings,
+                covered, rows[i].covered);
+    gst_message_unref(message);
+  }
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -402,10 +520,12 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, masks_that_hide_too_little_warn);
   tcase_add_test(tests, weak_masks_warn_again_after_good_ones);
   tcase_add_test(tests, animated_weak_masks_warn_once);
+  tcase_add_test(tests, starts_are_told_anew);
   tcase_add_test(tests, a_hundred_frames_without_warn_once);
   tcase_add_test(tests, coverage_is_told_on_change);
   tcase_add_test(tests, coverage_without_detections_is_told);
   tcase_add_test(tests, coverage_of_fields_is_told);
+  tcase_add_test(tests, coverage_is_measured_anew);
   tcase_add_test(tests, coverage_is_told_of_segments_in_bytes);
 }
 

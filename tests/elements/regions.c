@@ -202,6 +202,7 @@ GST_START_TEST(types_are_chosen)
 
   push(harness, 0, &face, ONE(10, 8, 20, 16));
   push(harness, 1, &car, NULL);
+  push(harness, 1, &(Roi){NULL, 30, 20, 12, 12}, NULL);
   g_object_set(harness->element, "roi-types", " car , ", NULL);
   push(harness, 2, &face, NULL);
   push(harness, 3, &car, ONE(30, 20, 12, 12));
@@ -276,6 +277,19 @@ GST_START_TEST(outside_is_the_rest)
 }
 GST_END_TEST;
 
+/* Less than a tenth of a pixel of the feather lies in the frame. */
+GST_START_TEST(feathers_reach_into_the_frame)
+{
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-feather=2.8", &bus);
+  CfRegions beside = *ONE(-12, 8, 10, 16);
+
+  beside.feather = 2.8;
+  push(harness, 0, &(Roi){"face", -12u, 8, 10, 16}, &beside);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* Without any region outside is everything, and sigma-relative goes by the frame. */
 GST_START_TEST(outside_of_nothing_is_blurred)
 {
@@ -308,6 +322,11 @@ GST_START_TEST(missing_regions_cover_the_frame)
   g_object_set(harness->element, "roi-shape", 0, "roi-feather", 0.0, NULL);
   push(harness, 1, &face, ONE(10, 8, 20, 16));
   push(harness, 2, &(Roi){"face", -30u, 0, 30, 30}, FRAME_COVERED); /* of nothing in the frame */
+  push(harness, 3, &(Roi){"face", 10, 8, 20, 0}, FRAME_COVERED);
+  push(harness, 4, &(Roi){"face", 10, 8, 0, 16}, FRAME_COVERED);
+  push(harness, 5, &(Roi){"face", WIDTH, 0, 30, 30}, FRAME_COVERED);
+  push(harness, 6, &(Roi){"face", 0, HEIGHT, 30, 30}, FRAME_COVERED);
+  push(harness, 7, &(Roi){"face", 0, -30u, 30, 30}, FRAME_COVERED);
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -343,8 +362,11 @@ GST_START_TEST(regions_are_held_by_time)
   push(harness, 4, NULL, FRAME_COVERED);
   push(harness, 2, NULL, ONE(10, 8, 20, 16));
   push(harness, 5, &(Roi){"face", 0, 0, 9, 9}, ONE(0, 0, 9, 9));
+  push(harness, 6, &(Roi){"face", WIDTH, 0, 9, 9}, ONE(0, 0, 9, 9)); /* of nothing in the frame */
   push(harness, 7, NULL, ONE(0, 0, 9, 9));
   push(harness, 8, NULL, FRAME_COVERED);
+  push(harness, 3, NULL, ONE(0, 0, 9, 9)); /* backwards, too */
+  push(harness, 2, NULL, FRAME_COVERED);
   push(harness, 7, NULL, ONE(0, 0, 9, 9));
   gst_harness_push_event(harness, gst_event_new_flush_start());
   gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
@@ -408,25 +430,63 @@ GST_START_TEST(settings_decide_what_is_held)
 }
 GST_END_TEST;
 
-/* A stream that comes in another size shows the same: what is held stays where it lies in it. */
-GST_START_TEST(regions_are_held_in_other_sizes)
+/* Of frames without times nobody knows how old they are. */
+GST_START_TEST(regions_are_held_without_times)
 {
-  const CfVideo sizes[] = {cf_video(CF_FORMAT_NV12, WIDTH / 2, HEIGHT / 2),
-                           cf_video(CF_FORMAT_NV12, 2 * WIDTH, HEIGHT),
-                           cf_video(CF_FORMAT_NV12, 40, 48)};
-  const CfRegions *held[] = {ONE(5, 4, 10, 8), ONE(20, 8, 40, 16), ONE(6, 8, 13, 16)};
   GstBus *bus;
-  GstHarness *harness = new_mosaic("roi-mode=inside roi-hold=1000000000", &bus);
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-hold=1", &bus);
 
-  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
-    push_caps(harness, &video, NULL);
-    push(harness, 2 * i, &face, ONE(10, 8, 20, 16));
-    video = sizes[i];
-    push_caps(harness, &video, NULL);
-    push(harness, 2 * i + 1, NULL, held[i]);
+  for (guint i = 0; i < 4; i++) {
+    CfTestPicture *source;
+    GstBuffer *frame = new_frame(&source, i, i % 2 ? NULL : &face);
+
+    g_object_set(harness->element, "roi-hold", (guint64)(i < 2), NULL);
+    GST_BUFFER_PTS(frame) = GST_CLOCK_TIME_NONE;
+    push_frame(harness, frame, source, i < 3 ? ONE(10, 8, 20, 16) : NULL);
   }
   harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* A stream that comes in another size shows the same: what is held stays where it lies in it.
+ * Blocks start at the corner of their region, which may lie beyond the frame. */
+GST_START_TEST(regions_are_held_in_other_sizes)
+{
+  static const CfBlockavgParams anchored = {8, 8, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_REGION, 0, 0};
+  static const struct {
+    Roi roi;
+    int width, height; /* of the other frames */
+    CfRegion held;
+    bool outside;
+  } rows[] = {{{"face", 10, 8, 20, 16}, WIDTH / 2, HEIGHT / 2, {5, 4, 10, 8}, false},
+              {{"face", 10, 8, 20, 16}, 2 * WIDTH, HEIGHT, {20, 8, 40, 16}, false},
+              {{"face", 10, 8, 20, 16}, WIDTH, 20, {10, 3, 20, 7}, false},
+              {{"face", 10, 8, 20, 16}, 40, 48, {6, 8, 13, 16}, false},
+              {{"face", -5u, -3u, 20, 16}, WIDTH / 2, HEIGHT / 2, {-3, -2, 11, 9}, false},
+              {{"face", 10, 8, 20, 16}, 40, 48, {7, 8, 11, 16}, true},
+              {{"face", 11, 8, 1, 1}, WIDTH / 2, HEIGHT / 2, {6, 4, 1, 1}, true}};
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const CfRegions held = {.region = &rows[i].held, .count = 1, .outside = rows[i].outside};
+    GstBus *bus;
+    GstHarness *harness = new_mosaic("anchor=region roi-hold=1000000000", &bus);
+
+    g_object_set(harness->element, "roi-mode", rows[i].outside ? 2 : 1, NULL);
+    for (guint number = 0; number < 3; number++) {
+      CfTestPicture *source;
+      GstBuffer *frame = new_frame(&source, number, number ? NULL : &rows[i].roi);
+
+      if (number > 0) {
+        push_frame_in_blocks(harness, frame, source, &anchored, &held);
+        continue;
+      }
+      gst_buffer_unref(filter_buffer(harness, frame));
+      cf_picture_free(source);
+      video = cf_video(CF_FORMAT_NV12, rows[i].width, rows[i].height);
+      push_caps(harness, &video, NULL);
+    }
+    harness_free(harness, bus);
+  }
 }
 GST_END_TEST;
 
@@ -450,6 +510,8 @@ GST_START_TEST(regions_are_expanded_outwards)
   GstHarness *harness = new_mosaic("roi-mode=inside roi-expand=0.24", &bus);
 
   push(harness, 0, &face, ONE(5, 4, 30, 24)); /* 4.8 and 3.84 on each side */
+  g_object_set(harness->element, "regions", "40,30,10,10", NULL);
+  push(harness, 1, NULL, ONE(37, 27, 16, 16));
   harness_free(harness, bus);
 }
 GST_END_TEST;
@@ -583,6 +645,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, negative_coordinates_cross_the_edge);
   tcase_add_test(tests, huge_regions_stay_huge);
   tcase_add_test(tests, ellipses_at_the_edge);
+  tcase_add_test(tests, feathers_reach_into_the_frame);
   tcase_add_test(tests, outside_of_nothing_is_blurred);
   tcase_add_test(tests, fixed_regions_are_no_detections);
 #ifdef HAVE_GST_ANALYTICS
@@ -601,6 +664,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, regions_are_held_by_time);
   tcase_add_test(tests, regions_are_held_where_times_begin);
   tcase_add_test(tests, settings_decide_what_is_held);
+  tcase_add_test(tests, regions_are_held_without_times);
   tcase_add_test(tests, regions_are_held_in_other_sizes);
   tcase_add_test(tests, the_last_held_nanosecond);
   tcase_add_test(tests, regions_are_expanded_outwards);

@@ -63,10 +63,15 @@ static gboolean cycle(const ElementCase *element, int times)
   const char *settings[] = {element->working, element->identity, element->other};
   GstElement *pipeline = new_pipeline(element);
   GstElement *filter = gst_bin_get_by_name(GST_BIN(pipeline), "filter");
+  const gboolean knows_regions =
+      g_object_class_find_property(G_OBJECT_GET_CLASS(filter), "regions") != NULL;
   gboolean good = TRUE;
 
   for (int i = 0; good && i < times; i++) {
     set_text(filter, settings[i % 3]);
+    if (knows_regions)
+      g_object_set(filter, "roi-types", i % 2 ? "" : "face", "regions", i % 2 ? "" : "1,1,9,9",
+                   NULL);
     if (i % 2) {
       gst_element_set_state(pipeline, GST_STATE_PLAYING);
       gst_element_set_state(pipeline, GST_STATE_NULL);

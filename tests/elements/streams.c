@@ -266,6 +266,23 @@ GST_START_TEST(frames_too_small_for_their_caps)
 }
 GST_END_TEST;
 
+/* An error among good frames is told each time. */
+GST_START_TEST(bad_frames_come_and_go)
+{
+  const CfVideo video = video_of_tests();
+  GstBus *bus;
+  GstHarness *harness = harness_new(CASE->name, CASE->working, &video, NULL, &bus);
+
+  for (guint i = 0; i < 3; i++) {
+    fail_unless_equals_int(gst_harness_push(harness, gst_buffer_new()), GST_FLOW_ERROR);
+    fail_unless_equals_int(gst_harness_push(harness, gst_buffer_new()), GST_FLOW_ERROR);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, "frame");
+    gst_buffer_unref(filter_buffer(harness, new_frame(i * GST_SECOND)));
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(meta_of_another_frame)
 {
   static const struct {
@@ -289,12 +306,23 @@ GST_END_TEST;
 /* GStreamer itself looks at a plane's first byte only. */
 GST_START_TEST(meta_beyond_the_memory)
 {
+  gsize offset[GST_VIDEO_MAX_PLANES] = {32, 512, 640};
+  gint upwards[GST_VIDEO_MAX_PLANES] = {-32, 16, 16};
   const CfVideo video = video_of_tests();
   GstBuffer *buffer =
       buffer_from_picture(new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_NOISE, 1), 0);
+  GstMemory *memory;
 
   gst_buffer_set_size(buffer, (gssize)gst_buffer_get_size(buffer) - 1);
   assert_frame_refused(CASE, buffer, "one byte short of its meta");
+
+  buffer = new_frame(0);
+  memory = gst_buffer_get_memory(buffer, 0);
+  gst_buffer_add_video_meta_full(buffer, 0, GST_VIDEO_FORMAT_I420, (guint)video.width,
+                                 (guint)video.height, 3, offset, upwards);
+  assert_frame_refused(CASE, buffer, "rows before the memory");
+  ASSERT_MINI_OBJECT_REFCOUNT(memory, "memory", 1); /* and so no more mapped */
+  gst_memory_unref(memory);
 }
 GST_END_TEST;
 
@@ -342,7 +370,8 @@ static void assert_active(GstElement *element, const char *want)
   g_free(active);
 }
 
-static void assert_stats(GstElement *element, guint64 frames, const char *backend)
+/* Returns the time of the last frame; `total` is that of all. */
+static guint64 assert_stats(GstElement *element, guint64 frames, const char *backend, guint64 total)
 {
   GstStructure *stats;
   guint64 counted, average, last;
@@ -355,9 +384,10 @@ static void assert_stats(GstElement *element, guint64 frames, const char *backen
   fail_unless_equals_string(gst_structure_get_string(stats, "backend"), backend);
   fail_unless((g_strcmp0(gst_structure_get_string(stats, "algorithm"), "none") == 0) ==
               (frames == 0));
-  fail_unless((average > 0) == (frames > 0));
   fail_unless((last > 0) == (frames > 0));
+  fail_unless_equals_uint64(average, frames ? (total + last) / frames : 0);
   gst_structure_free(stats);
+  return last;
 }
 
 GST_START_TEST(stats_and_active_backend)
@@ -369,6 +399,7 @@ GST_START_TEST(stats_and_active_backend)
     GstHarness *harness = gst_harness_new(CASE->name);
     GstBus *bus = gst_bus_new();
     guint notified = 0;
+    guint64 total = 0;
 
     gst_element_set_bus(harness->element, bus);
     set_text(harness->element, i == 0 ? "backend=cpu" : "backend=reference");
@@ -376,22 +407,26 @@ GST_START_TEST(stats_and_active_backend)
     g_signal_connect(harness->element, "notify::active-backend", G_CALLBACK(count_notify),
                      &notified);
     assert_active(harness->element, "none");
-    assert_stats(harness->element, 0, "none");
+    assert_stats(harness->element, 0, "none", 0);
     gst_harness_set_src_caps_str(harness,
                                  "video/x-raw, format=I420, width=32, height=16, framerate=25/1");
     assert_active(harness->element, backends[i]);
     fail_unless_equals_int(notified, 1);
-    assert_stats(harness->element, 0, backends[i]);
-    for (guint frame = 0; frame < 3; frame++)
+    assert_stats(harness->element, 0, backends[i], 0);
+    for (guint frame = 0; frame < 3; frame++) {
       gst_buffer_unref(filter_buffer(harness, new_frame(frame * GST_SECOND)));
-    assert_stats(harness->element, 3, backends[i]);
+      total += assert_stats(harness->element, frame + 1, backends[i], total);
+    }
     push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
     gst_buffer_unref(filter_buffer(harness, new_frame(3 * GST_SECOND)));
     fail_unless_equals_int(notified, 1);
-    assert_stats(harness->element, 4, backends[i]);
+    assert_stats(harness->element, 4, backends[i], total);
+    restart(harness, &video);
+    fail_unless_equals_int(notified, 3);
+    assert_stats(harness->element, 0, backends[i], 0);
     gst_element_set_state(harness->element, GST_STATE_NULL);
     assert_active(harness->element, "none");
-    fail_unless_equals_int(notified, 2);
+    fail_unless_equals_int(notified, 4);
     harness_free(harness, bus);
   }
 }
@@ -432,6 +467,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, seek_goes_upstream, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, late_frames_are_dropped, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, frames_too_small_for_their_caps, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, bad_frames_come_and_go, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, meta_of_another_frame, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, meta_beyond_the_memory, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, larger_frames_are_cropped_by_the_caps, 0, N_ELEMENTS);

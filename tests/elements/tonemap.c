@@ -74,7 +74,7 @@ static GstHarness *harness_to(CfFormat format, const CfVideo *video, const char 
 {
   GstHarness *harness = gst_harness_new("cudatonemap");
   gchar *sink = g_strconcat(RAW, cf_format_info(format)->name, NULL);
-  gchar *src = g_strdup_printf(RAW "%s, width=%d, height=%d, framerate=25/1%s%s",
+  gchar *src = g_strdup_printf(RAW "%s, width=%d, height=%d, framerate=50/1%s%s",
                                cf_format_info(video->format)->name, video->width, video->height,
                                video->transfer == CF_TRANSFER_PQ ? PQ : HLG, more);
 
@@ -126,7 +126,8 @@ GST_START_TEST(peak_is_taken_from_caps)
       {"", "peak=0", 0.0, 0.0},
       {METADATA, "peak=0", 640.0, 0.0},
       {METADATA, "peak=2000", 640.0, 2000.0},
-      {", mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:16450:40000000:50",
+      {", mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:16450:40000000:50"
+       ", content-light-level=(string)0:0",
        "peak=0", 4000.0, 0.0},
       {", content-light-level=(string)0:0", "peak=0", 0.0, 0.0},
   };
@@ -240,9 +241,10 @@ static void close_followers(Followers *both)
 /* The peak is followed by the times of the frames, and anew after a flush or a gap. */
 GST_START_TEST(dynamic_follows_time)
 {
-  enum { FRAMES = 8, FLUSHED = 4, LOSS = 6, GAP = 7 };
-  const gint milliseconds[FRAMES] = {0, 40, 540, -1, 600, 640, 840, 2000}; /* -1: none */
-  const gdouble seconds[FRAMES] = {0.04, 0.04, 0.5, 0.04, 0.04, 0.04, 0.2, 1.16};
+  enum { FRAMES = 11, FLUSHED = 4, LOSS = 6, GAP = 7, NO_GAP = 10 };
+  /* -1: none */
+  const gint milliseconds[FRAMES] = {0, 40, 540, -1, 600, 640, 840, 2000, 1500, 1540, 2540};
+  const gdouble seconds[FRAMES] = {0.02, 0.04, 0.5, 0.02, 0.02, 0.04, 0.2, 1.16, 0.02, 0.04, 1.0};
   Followers both = open_followers();
 
   for (guint i = 0; i < FRAMES; i++) {
@@ -261,7 +263,7 @@ GST_START_TEST(dynamic_follows_time)
     buffer =
         plain_buffer(source, milliseconds[i] < 0 ? GST_CLOCK_TIME_NONE
                                                  : (GstClockTime)milliseconds[i] * GST_MSECOND);
-    if (i == LOSS || i == GAP)
+    if (i == LOSS || i == GAP || i == NO_GAP)
       GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     assert_shows(filter_buffer(both.harness, buffer), want, "a frame in time");
     cf_picture_free(source);
@@ -507,6 +509,57 @@ GST_START_TEST(fields_are_frames_of_their_own)
 }
 GST_END_TEST;
 
+/* Caps, and a receiver, that differ in one thing only from those before. Of interlaced frames of 6
+ * lines the lower field has too few lines of chroma in 4:2:0: they are one frame. */
+GST_START_TEST(engines_follow_the_caps)
+{
+  static const struct {
+    const char *colorimetry; /* in numbers of GStreamer: range, matrix, transfer, primaries */
+    CfTransfer transfer;
+    CfPrimaries primaries;
+    CfFormat to;
+    const char *more;
+    gdouble peak;
+  } rows[] = {{"2:6:14:7", CF_TRANSFER_PQ, CF_PRIMARIES_2020, CF_FORMAT_NV12, ""},
+              {"2:6:14:7", CF_TRANSFER_PQ, CF_PRIMARIES_2020, CF_FORMAT_NV12,
+               ", content-light-level=(string)4000:400", 4000.0},
+              {"2:6:15:7", CF_TRANSFER_HLG, CF_PRIMARIES_2020, CF_FORMAT_NV12, ""},
+              {"2:6:15:11", CF_TRANSFER_HLG, CF_PRIMARIES_P3, CF_FORMAT_NV12, ""},
+              {"2:6:15:10", CF_TRANSFER_HLG, CF_PRIMARIES_P3_DCI, CF_FORMAT_NV12, ""},
+              {"2:6:15:1", CF_TRANSFER_HLG, CF_PRIMARIES_709, CF_FORMAT_NV12, ""},
+              {"2:6:15:1", CF_TRANSFER_HLG, CF_PRIMARIES_709, CF_FORMAT_RGBA, ""},
+              {"2:6:15:1", CF_TRANSFER_HLG, CF_PRIMARIES_709, CF_FORMAT_NV12,
+               ", interlace-mode=interleaved"}};
+  CfVideo video = hdr_video(CF_FORMAT_Y444_10LE, 32, 6, CF_TRANSFER_PQ);
+  CfTonemapParams params = defaults();
+  GstBus *bus;
+  GstHarness *harness = harness_to(CF_FORMAT_NV12, &video, "", FALSE, &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    gchar *receiver = g_strconcat(RAW, cf_format_info(rows[i].to)->name, NULL);
+    gchar *caps = g_strconcat(RAW "Y444_10LE, width=32, height=6, framerate=25/1, "
+                                  "colorimetry=(string)",
+                              rows[i].colorimetry, rows[i].more, NULL);
+    CfTestPicture *source, *want;
+
+    video.transfer = rows[i].transfer;
+    video.primaries = rows[i].primaries;
+    params.stream_peak = rows[i].peak;
+    source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 5);
+    want = make(source, rows[i].to, &params);
+    gst_harness_set_sink_caps_str(harness, receiver);
+    gst_harness_push_upstream_event(harness, gst_event_new_reconfigure());
+    push_text_caps(harness, caps);
+    assert_shows(filter_buffer(harness, plain_buffer(source, i)), want, caps);
+    cf_picture_free(source);
+    cf_picture_free(want);
+    g_free(receiver);
+    g_free(caps);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, frames_are_what_the_engine_makes);
@@ -519,6 +572,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, sdr_frames_are_handed_on);
   tcase_add_test(tests, streams_change_between_hdr_and_sdr);
   tcase_add_test(tests, fields_are_frames_of_their_own);
+  tcase_add_test(tests, engines_follow_the_caps);
 }
 
 int main(int argc, char **argv)

@@ -70,6 +70,8 @@ static void reference_is_the_definition(CfTest *test)
     params.map_inner = 0.02 * (i % 5);
     params.map_angle = 17.0 * i;
     params.sigma_vertical = i % 6 == 5 ? 1.9 : -1.0;
+    if (i == 11)
+      params.sigma_min = params.sigma; /* the map changes the vertical sigma only */
     say(test, &params, source);
     got = cf_test_reference(test, &params, source);
     if (got) {

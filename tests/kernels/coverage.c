@@ -169,6 +169,7 @@ static void texts_are_parsed(CfTest *test)
               {"1,2,3,4", 1},
               {"1,2,3,4;", 1},
               {"1,2,3,4; 5,6,7,8", 2},
+              {"1,2,3,4; ", 1},
               {" -1 , -2 , 3 , 4 ", 1},
               {"1,2,3", -1},
               {"1,2,3,4,5", -1},
@@ -198,6 +199,22 @@ static void texts_are_parsed(CfTest *test)
             "wrong numbers");
 }
 
+/* An ellipse that is cut covers more than the true one, and so must not leave out what that would.
+ */
+static void cut_ellipses_cover_more(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_GRAY8, 64, 48);
+  const CfRegion region = {INT_MIN, -10, INT_MAX, 100};
+  CfRegions regions = {.region = &region, .count = 1, .shape = CF_REGION_ELLIPSE};
+  CfShape shape;
+
+  CF_EXPECT(test, cf_shape_make(&shape, &video, &regions, &region), "inside");
+  regions.outside = true;
+  CF_EXPECT(test, !cf_shape_make(&shape, &video, &regions, &region), "outside");
+  regions.shape = CF_REGION_RECTANGLE;
+  CF_EXPECT(test, cf_shape_make(&shape, &video, &regions, &region), "a rectangle outside");
+}
+
 /* A field has half the rows of its frame: sides are compared as they are displayed. */
 static void fields_count_rows_twice(CfTest *test)
 {
@@ -217,6 +234,7 @@ static const CfTestCase cases[] = {
     {"frames-follow-each-other", frames_follow_each_other, CF_ONCE},
     {"stretches-are-near-regions", stretches_are_near_regions, CF_ONCE},
     {"texts-are-parsed", texts_are_parsed, CF_ONCE},
+    {"cut-ellipses-cover-more", cut_ellipses_cover_more, CF_ONCE},
     {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
     {0},
 };

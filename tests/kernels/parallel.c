@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -104,6 +105,26 @@ static void many_callers(CfTest *test)
   CF_EXPECT(test, atomic_load(&wrong) == 0, "%d mistakes", atomic_load(&wrong));
 }
 
+static void slow_helpers(void *items, int first, int end)
+{
+  const int index = cf_thread_index();
+
+  nanosleep(&(struct timespec){.tv_nsec = index > 0 ? 50000000 : 5000000}, NULL);
+  atomic_fetch_add((atomic_int *)items + (index > 0), end - first);
+}
+
+/* After any number of loops another thread takes part, and the caller waits for what it took. */
+static void callers_wait_for_helpers(CfTest *test)
+{
+  atomic_int items[2] = {0};
+
+  for (int i = 0; i < 100; i++)
+    mistakes(2, ITEMS, 1);
+  cf_parallel_for(2, 60, 1, slow_helpers, items);
+  CF_EXPECT(test, items[1] > 0 && items[0] + items[1] == 60, "%d items by callers, %d by helpers",
+            items[0], items[1]);
+}
+
 /* Runs `check` in a process of its own, whose pool is empty, for a limited time. */
 static int in_child(int (*check)(void))
 {
@@ -154,11 +175,37 @@ static int threads_are_kept(void)
   return atomic_load(&asked) != 2;
 }
 
-static int huge_numbers_are_bounded(void)
+static int refusals_end(void)
+{
+  cf_thread_count(8);
+  atomic_store(&allowed, 0);
+  mistakes(8, ITEMS, 1);
+  atomic_store(&allowed, 8);
+  cf_thread_count(8);
+  mistakes(8, ITEMS, 1);
+  return atomic_load(&asked) < 3;
+}
+
+static int signals_are_the_programs(void)
+{
+  sigset_t after, one;
+
+  mistakes(4, ITEMS, 1);
+  pthread_sigmask(SIG_SETMASK, NULL, &after);
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &one, NULL);
+  kill(getpid(), SIGUSR1); /* ends the process if a worker takes it */
+  nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  return sigismember(&after, SIGUSR2);
+}
+
+static int numbers_are_as_asked(void)
 {
   const int count = cf_thread_count(40000);
 
-  return count > CF_MAX_THREADS || count > 4 * sysconf(_SC_NPROCESSORS_ONLN);
+  return cf_thread_count(1) != 1 || cf_thread_count(3) != 3 || count > CF_MAX_THREADS ||
+         count > 4 * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static int waiting_costs_nothing(void)
@@ -208,7 +255,9 @@ static void in_a_forked_process(CfTest *test)
       {"runs them where two are", refused_later},
       {"does not ask again and again", refusals_are_few},
       {"keeps its threads", threads_are_kept},
-      {"bounds their number", huge_numbers_are_bounded},
+      {"asks again for other filters", refusals_end},
+      {"leaves signals to the program", signals_are_the_programs},
+      {"has the threads that are asked for, within bounds", numbers_are_as_asked},
       {"does not spin while it waits", waiting_costs_nothing},
       {"does not spin between rare frames", rare_frames_cost_little},
   };
@@ -226,6 +275,7 @@ static void in_a_forked_process(CfTest *test)
 static const CfTestCase cases[] = {
     {"every-item-once", every_item_once, CF_ONCE},
     {"many-callers", many_callers, CF_ONCE},
+    {"callers-wait-for-helpers", callers_wait_for_helpers, CF_ONCE},
     {"in-a-forked-process", in_a_forked_process, CF_ONCE},
     {0},
 };

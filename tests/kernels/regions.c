@@ -456,26 +456,30 @@ static void cover_row(const CfVideo *video, const CfRegions *regions, int y, uin
   cf_coverage_clear(&frame);
 }
 
-/* Regions processed together cover what each covers alone, and the most covering one owns. */
+/* Regions of any size, processed together, cover what each covers alone, and the most covering one
+ * owns. */
 static void many_cover_as_each_alone(CfTest *test)
 {
   static const double feathers[] = {0.0, 0.4, 2.0, 17.0, 90.0, 256.0};
-  enum { WIDTH = 333, MOST = 150 };
+  static const int spans[] = {900, 60, 60, 40000, 100000000};
+  enum { WIDTH = 333, MOST = 300 };
   const CfVideo video = cf_video(CF_FORMAT_GRAY8, WIDTH, 200);
 
   for (int trial = 0; trial < 90; trial++) {
+    const bool crowded = trial % 7 == 3; /* at the top left */
     CfRegion list[MOST];
     CfRegions regions = {.region = list,
-                         .count = between(test, 2, trial % 3 ? 12 : MOST),
-                         .shape = trial % 2,
+                         .count = crowded ? MOST : between(test, 2, trial % 3 ? 12 : 150),
+                         .shape = trial / 6 % 2,
                          .feather = feathers[trial % 6]};
     uint16_t coverage[WIDTH], alone[WIDTH], most[WIDTH] = {0}, unowned[WIDTH];
     int owner[WIDTH] = {0}, wanted[WIDTH] = {0}, nobody[WIDTH];
-    const int y = between(test, 0, 199), span = trial % 4 ? 60 : 900;
+    const int y = between(test, 0, crowded ? 15 : 199), span = spans[trial / 6 % 5];
 
     for (int i = 0; i < regions.count; i++)
-      list[i] = (CfRegion){between(test, -span, WIDTH + span), between(test, -span, 200 + span),
-                           between(test, 1, span), between(test, 1, span)};
+      list[i] = (CfRegion){between(test, -span, crowded ? 64 : WIDTH + span),
+                           between(test, -span, crowded ? 16 : 200 + span), between(test, 1, span),
+                           between(test, 1, span)};
     list[1] = list[0];
     cover_row(&video, &regions, y, coverage, owner);
     cover_row(&video, &regions, y, unowned, NULL);
@@ -486,9 +490,14 @@ static void many_cover_as_each_alone(CfTest *test)
       one.count = 1;
       cover_row(&video, &one, y, alone, nobody);
       for (int x = 0; x < WIDTH; x++) {
+        const Range right = region_coverage(&one, &list[i], x, y);
         const bool longer = cf_region_side(&video, &regions, &list[i]) >
                             cf_region_side(&video, &regions, &list[wanted[x]]);
 
+        CF_EXPECT(test, alone[x] >= right.least && alone[x] <= right.most,
+                  "trial %d: region %d, %d,%d %dx%d, covers %d at %d,%d, not %d to %d", trial, i,
+                  list[i].x, list[i].y, list[i].width, list[i].height, alone[x], x, y, right.least,
+                  right.most);
         if (alone[x] > most[x] || (alone[x] > 0 && alone[x] == most[x] && longer))
           wanted[x] = i;
         most[x] = alone[x] > most[x] ? alone[x] : most[x];
