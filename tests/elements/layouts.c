@@ -353,11 +353,11 @@ GST_START_TEST(crop_metas_are_heeded)
 }
 GST_END_TEST;
 
-/* Asserts that the frame has this region of interest, a face. */
-static void assert_region(GstBuffer *buffer, const CfRegion *region)
+/* The frame's region of interest of this id, a face at `region`. */
+static GstVideoRegionOfInterestMeta *assert_region(GstBuffer *buffer, gint id,
+                                                   const CfRegion *region)
 {
-  const GstVideoRegionOfInterestMeta *meta =
-      gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
+  GstVideoRegionOfInterestMeta *meta = gst_buffer_get_video_region_of_interest_meta_id(buffer, id);
 
   fail_unless(meta != NULL);
   fail_unless_equals_string(g_quark_to_string(meta->roi_type), "face");
@@ -365,6 +365,7 @@ static void assert_region(GstBuffer *buffer, const CfRegion *region)
   fail_unless_equals_int((gint)meta->y, region->y);
   fail_unless_equals_int((gint)meta->w, region->width);
   fail_unless_equals_int((gint)meta->h, region->height);
+  return meta;
 }
 
 #ifdef HAVE_GST_ANALYTICS
@@ -400,7 +401,7 @@ GST_START_TEST(detections_of_cropped_frames)
     buffer = filter_buffer(harness, buffer);
     fail_unless((gst_buffer_get_analytics_relation_meta(buffer) == NULL) == cropped);
     if (cropped)
-      assert_region(buffer, &region);
+      assert_region(buffer, 0, &region);
     assert_shows(buffer, want, cropped ? "cropped" : "whole");
     cf_picture_free(shown);
     cf_picture_free(want);
@@ -430,9 +431,7 @@ GST_START_TEST(regions_of_cropped_frames)
   detected->parent_id = 5;
   gst_video_region_of_interest_meta_add_param(detected, gst_structure_new_empty("likely"));
   buffer = filter_buffer(harness, buffer);
-  assert_region(buffer, &region);
-  moved = gst_buffer_get_video_region_of_interest_meta_id(buffer, 7);
-  fail_unless(moved != NULL);
+  moved = assert_region(buffer, 7, &region);
   fail_unless_equals_int(moved->parent_id, 5);
   fail_unless(gst_video_region_of_interest_meta_get_param(moved, "likely") != NULL);
   assert_shows(buffer, want, "cropped");

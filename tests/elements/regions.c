@@ -366,7 +366,6 @@ GST_START_TEST(regions_are_held_by_time)
   push(harness, 7, NULL, ONE(0, 0, 9, 9));
   push(harness, 8, NULL, FRAME_COVERED);
   push(harness, 3, NULL, ONE(0, 0, 9, 9)); /* backwards, too */
-  push(harness, 2, NULL, FRAME_COVERED);
   push(harness, 7, NULL, ONE(0, 0, 9, 9));
   gst_harness_push_event(harness, gst_event_new_flush_start());
   gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
