@@ -93,7 +93,7 @@ static void measure_cell(CfCoverage *coverage, int region, int cell, CfRect pixe
 }
 
 /* Whether the region, which touches the cell, may cover some pixel of it at least as much as every
- * other region; with `outside`, always. */
+ * other region. With `outside` nothing fades beyond regions, so that all that touch it may. */
 static bool is_rival(const CfCoverage *coverage, int region, int cell, CfRect pixels)
 {
   return cf_least_distance(&coverage->region[region].shape, pixels) <=
