@@ -74,12 +74,15 @@ class Tap(harness.Tap):
     def __init__(self):
         super().__init__()
         self.skipped = 0
+        self.failed = []
         self.start = time.monotonic()
         self.lock = threading.Lock()
 
     def check(self, good, name, detail=""):
         with self.lock:
             print(f"# {time.monotonic() - self.start:.0f} s")
+            if not good:
+                self.failed += [name, *detail.splitlines()[-12:]]
             return super().check(good, name, detail)
 
     def skip(self, name, reason):
@@ -88,8 +91,10 @@ class Tap(harness.Tap):
             super().skip(name, reason)
 
     def summary(self):
+        """What failed, as tools/tally repeats failures, and then the counts."""
+        failed = "".join(f"FAILED: packages: {line}\n" for line in self.failed)
         passed = self.count - self.failures - self.skipped
-        return f"{passed} passed, {self.failures} failed, {self.skipped} skipped"
+        return f"{failed}{passed} passed, {self.failures} failed, {self.skipped} skipped"
 
 
 class Fresh:
