@@ -5,6 +5,7 @@
 
 #include "cpu/common/cpu.h"
 #include "plan/gaussian.h"
+#include "plan/int_math.h"
 
 /* ---- Margins ---- */
 
@@ -25,6 +26,7 @@ void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins
   next += (size_t)count * pixel;
   for (int i = margins->before; i < margins->before + margins->after; i++, next += pixel)
     memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
+  memset(next, 0, CF_LINE_GRANULE * sizeof(float));
 }
 
 /* ---- Phases ---- */
@@ -87,6 +89,17 @@ static int phase_stride(int pixels, int channels, int phases)
   return cf_round_to_granule((pixels / phases + 1) * channels) + CF_LINE_GRANULE;
 }
 
+/* Clears what sums read behind the last pixel of each phase. */
+static void clear_ends(size_t size, int pixels, int channels, int phases, ptrdiff_t stride,
+                       uint8_t *work)
+{
+  for (int p = 0; p < phases; p++) {
+    const ptrdiff_t end = p * stride + (ptrdiff_t)cf_divide_up(pixels - p, phases) * channels;
+
+    memset(work + end * (ptrdiff_t)size, 0, CF_LINE_GRANULE * size);
+  }
+}
+
 size_t cf_row_work(int pixels, int channels, int phases)
 {
   return (size_t)phase_stride(pixels, channels, phases) * (size_t)phases + CF_LINE_GRANULE;
@@ -102,8 +115,10 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
   const uint8_t *phases = step == 1 ? line : work;
   const void *shifts[CF_GAUSSIAN_MOST_TAPS];
 
-  if (step > 1)
+  if (step > 1) {
     split(filter->lines->size, line, step, channels, (pixels + step - 1) / step, stride, work);
+    clear_ends(filter->lines->size, pixels, channels, step, stride, work);
+  }
   for (int t = 0; t < taps; t++)
     shifts[t] = phases + (t % step * stride + (ptrdiff_t)(t / step) * channels) *
                              (ptrdiff_t)filter->lines->size;

@@ -2,6 +2,10 @@
  *
  * Rows of interleaved pixels on their way through a pyramid along x: in single precision or, down
  * to fine samples, in the 16-bit samples of cf_lines_fixed.
+ *
+ * Sums are computed for whole granules, so they read behind the ends of rows. Samples there are
+ * cleared: 16-bit samples of an earlier row, read in single precision, can be subnormal numbers,
+ * which some processors compute a hundred times as slowly.
  */
 #pragma once
 
@@ -15,13 +19,14 @@ typedef struct {
                         border pixel */
 } CfRowMargins;
 
-/* Copies `count` pixels of `pixel` bytes to `to`, after margins.before pixels, and fills both
- * margins. */
+/* Copies `count` pixels of `pixel` bytes to `to`, after margins.before pixels, fills both margins,
+ * and clears CF_LINE_GRANULE samples of single precision behind them. */
 void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins *margins,
                    const void *border_pixel, void *to);
 
 /* A filter that keeps one pixel in `step`: to[k] = sum over t of tap[t] * line[k step + t]. `line`
- * has (count - 1) step + taps pixels; cf_row_work() is the size of `work`. */
+ * has (count - 1) step + taps pixels and, with a step of 1, cleared samples behind them;
+ * cf_row_work() is the size of `work`. */
 typedef struct {
   const CfLines *lines; /* cf_lines_float or cf_lines_fixed */
   int step;
