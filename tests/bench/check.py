@@ -73,9 +73,10 @@ def problem_with(line, element, backend, video_format):
         result = json.loads(line)
     except ValueError as error:
         return f"not JSON: {error}: {line!r}"
-    if list(result) != list(FIELDS):
+    fields = FIELDS if backend == "cuda" else {**FIELDS, "cpu_ms": float}
+    if list(result) != list(fields):
         return f"fields {list(result)}"
-    for field, kind in FIELDS.items():
+    for field, kind in fields.items():
         if not isinstance(result[field], (int, float) if kind is float else kind):
             return f"{field} is {result[field]!r}"
     said = (result["element"], result["backend"], result["format"], result["width"],
@@ -86,6 +87,8 @@ def problem_with(line, element, backend, video_format):
         return f"algorithm {result['algorithm']!r}, threads {result['threads']}"
     if not 0 < result["min_ms"] <= result["median_ms"] or not result["copy_ms"] > 0:
         return f"times {result}"
+    if backend != "cuda" and not result["cpu_ms"] > 0:
+        return f"processor time {result['cpu_ms']}"
     if abs(result["ratio"] * result["copy_ms"] / result["median_ms"] - 1) > 0.01:
         return f"ratio {result}"
     return ""

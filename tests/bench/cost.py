@@ -4,14 +4,15 @@
 
 usage: cost.py CUDAFILTERS-BENCH
 
-Times are the least of several runs in turn on one thread, and bounds a few times what is usual, so
-that a busy machine trips none.
+Costs are the least processor time of several runs in turn on one thread, and bounds a few times
+what is usual. Other work on the machine takes caches and clock rate from one of two settings, so
+what exceeds its bound is run again, up to the last round.
 """
 import json
 import subprocess
 import sys
 
-ROUNDS = 3
+ROUNDS = range(3, 12)
 PAIRS = [  # element, format, settings, what they are compared with, at most so many times as long
     ("cudallf", "NV12", [], ["protect=false", "noise-floor=0"], 3),
     ("cudagaussblur", "RGBA", ["sigma=-20"], ["sigma=20"], 9),
@@ -31,20 +32,28 @@ def milliseconds(element, video_format, properties):
         [sys.argv[1], "--element", element, "--backend", "cpu", "--format", video_format,
          "--size", "640x360", "--threads", "1", "--runs", "5", "--json", *arguments],
         capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["min_ms"]
+    return json.loads(done.stdout)["cpu_ms"]
+
+
+def ratio(element, video_format, dear, cheap, bound):
+    ours = theirs = float("inf")
+    for count in range(1, ROUNDS.stop):
+        ours = min(ours, milliseconds(element, video_format, dear))
+        theirs = min(theirs, milliseconds(element, video_format, cheap))
+        if count >= ROUNDS.start and ours <= bound * theirs:
+            break
+    return ours / theirs
 
 
 def main():
     failed = 0
     for count, (element, video_format, dear, cheap, bound) in enumerate(PAIRS, 1):
-        times = [(milliseconds(element, video_format, dear),
-                  milliseconds(element, video_format, cheap)) for _ in range(ROUNDS)]
-        ratio = min(one for one, _ in times) / min(other for _, other in times)
-        good = ratio <= bound
+        times = ratio(element, video_format, dear, cheap, bound)
+        good = times <= bound
         failed += not good
-        print(f"# {ratio:.1f} times, allowed are {bound}")
         print(f"{'' if good else 'not '}ok {count} - {element} {video_format} {' '.join(dear)} "
-              f"beside {' '.join(cheap)}", flush=True)
+              f"beside {' '.join(cheap)}")
+        print(f"# {times:.1f} times, allowed are {bound}", flush=True)
     print(f"1..{len(PAIRS)}")
     return 1 if failed else 0
 

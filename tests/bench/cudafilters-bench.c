@@ -388,6 +388,8 @@ static void print_times(const Request *request, const CfTimes *times, double mil
   else
     printf(": median %.4g ms, min %.4g ms; copy %.4g ms, ratio %.3g; %d runs", times->median_ms,
            times->min_ms, times->copy_ms, ratio, times->runs);
+  if (request->json && times->cpu_ms > 0.0)
+    printf(", \"cpu_ms\": %.6g", times->cpu_ms);
   if (millijoules > 0.0)
     printf(request->json ? ", \"frame_mj\": %.4g" : "; %.4g mJ a frame", millijoules);
   else if (request->energy)

@@ -59,6 +59,7 @@ typedef struct {
   int runs;
   double median_ms, min_ms;
   double copy_ms; /* median: one thread's memcpy, or the device's own copy */
+  double cpu_ms;  /* least processor time of a run, all threads together; 0 on a device */
 } CfTimes;
 
 /* Warms up and measures: engine and copy take turns, each on the frame that was used longest ago.
