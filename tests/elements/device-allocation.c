@@ -390,6 +390,38 @@ GST_START_TEST(frames_that_are_not_what_their_caps_say)
 }
 GST_END_TEST
 
+/* Planes of odd heights, of which GStreamer before 1.24.4 places some on top of each other. */
+static const struct {
+  CfFormat format;
+  int height;
+  gboolean overlap;
+} odd_planes[] = {{CF_FORMAT_I420, 21, TRUE},  {CF_FORMAT_I420_10LE, 1, TRUE},
+                  {CF_FORMAT_I420, 20, FALSE}, {CF_FORMAT_NV12, 21, FALSE},
+                  {CF_FORMAT_Y42B, 21, FALSE}, {CF_FORMAT_Y444, 21, FALSE}};
+
+GST_START_TEST(planes_that_overlap_are_refused)
+{
+  guint major, minor, micro, nano;
+  GstBus *bus = gst_bus_new();
+  Neighbours self;
+  gboolean refused;
+
+  gst_version(&major, &minor, &micro, &nano);
+  refused = odd_planes[__i__].overlap && (minor < 24 || (minor == 24 && micro < 4));
+  open_neighbours(&self, TRUE);
+  gst_element_set_bus(self.harness->element, bus);
+  self.video = cf_video(odd_planes[__i__].format, 40, odd_planes[__i__].height);
+  gst_caps_unref(self.caps);
+  self.caps = device_caps(&self.video);
+  start(&self);
+  assert_posted(bus, GST_MESSAGE_ERROR, refused ? 1 : 0, refused ? "of odd height" : NULL);
+  gst_element_set_bus(self.harness->element, NULL);
+  gst_object_unref(bus);
+  close_neighbours(&self);
+  assert_nobody_holds_the_context();
+}
+GST_END_TEST
+
 /* ---- system memory ---- */
 
 static gboolean is_page_locked(GstBuffer *buffer)
@@ -513,6 +545,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, inputs_are_kept_until_they_are_read);
   tcase_add_test(tests, a_pool_that_cannot_be_made_is_not_offered);
   tcase_add_loop_test(tests, frames_that_are_not_what_their_caps_say, 0, G_N_ELEMENTS(mistakes));
+  tcase_add_loop_test(tests, planes_that_overlap_are_refused, 0, G_N_ELEMENTS(odd_planes));
   tcase_add_test(tests, upstream_is_offered_page_locked_memory);
   tcase_add_loop_test(tests, pools_of_plain_memory_become_page_locked, 0,
                       G_N_ELEMENTS(system_pools));
