@@ -88,6 +88,52 @@ GST_START_TEST(each_gpu_has_one_context)
 }
 GST_END_TEST
 
+static void offer_context(GstElement *element, GstCudaContext *context)
+{
+  GstContext *offer = gst_context_new_cuda_context(context);
+
+  gst_element_set_context(element, offer);
+  gst_context_unref(offer);
+}
+
+static GstBusSyncReply answer_need(GstBus *bus, GstMessage *message, gpointer context)
+{
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_NEED_CONTEXT)
+    offer_context(GST_ELEMENT(GST_MESSAGE_SRC(message)), context);
+  gst_message_unref(message);
+  return GST_BUS_DROP;
+}
+
+/* The application's context, which it gives when asked, is the one that is kept: also where another
+ * pipeline has one, or another is offered later. */
+GST_START_TEST(the_application_gives_a_context)
+{
+  GstCudaContext *context = gst_cuda_context_new(0), *other = gst_cuda_context_new(0);
+  GstElement *element = gst_element_factory_make(CASE->name, NULL);
+  GstBus *bus = gst_bus_new(), *bus_before;
+  GstHarness *before = open_on(CASE, 0, &bus_before);
+
+  gst_object_ref_sink(element);
+  gst_bus_set_sync_handler(bus, answer_need, context, NULL);
+  gst_element_set_bus(element, bus);
+  set_text(element, "backend=cuda");
+  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                         GST_STATE_CHANGE_SUCCESS);
+  assert_works_in(element, context);
+  offer_context(element, other);
+  assert_works_in(element, context);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, NULL);
+  gst_object_unref(element);
+  gst_object_unref(bus);
+  close_harness(before, bus_before);
+  fail_unless_equals_int(GST_OBJECT_REFCOUNT_VALUE(context), 1);
+  fail_unless_equals_int(GST_OBJECT_REFCOUNT_VALUE(other), 1);
+  gst_object_unref(context);
+  gst_object_unref(other);
+}
+GST_END_TEST
+
 /* What is wanted where the frames come from GPU 1, and what the error says, if it is one. */
 static const struct {
   int device;
@@ -136,6 +182,7 @@ GST_END_TEST
 static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, each_gpu_has_one_context, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, the_application_gives_a_context, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, frames_come_from_another_gpu, 0, N_ELEMENTS * G_N_ELEMENTS(choices));
 }
 
