@@ -8,6 +8,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include "device-frames.h"
+#include "fake-cuda.h"
 
 #define CASE       (&element_cases[__i__])
 #define FRAME_TIME (40 * GST_MSECOND)
@@ -54,6 +55,7 @@ static void flow_close(Flow *flow)
   gst_element_set_bus(flow->harness->element, NULL);
   gst_harness_teardown(flow->harness);
   gst_object_unref(flow->bus);
+  fail_unless_equals_int(fake_cuda_objects(), 0);
 }
 
 static CfTestPicture *flow_picture(const Flow *flow, guint frame)

@@ -63,6 +63,32 @@ GST_START_TEST(no_gpu_says_why)
 }
 GST_END_TEST
 
+/* The context is the application's. */
+GST_START_TEST(a_gpu_that_does_not_open_is_let_go)
+{
+  static const char *const needed[] = {"cuModuleLoadData", "cuMemPoolCreate", "cuStreamCreate",
+                                       "cuEventCreate"};
+
+  for (guint i = 0; i < G_N_ELEMENTS(needed); i++) {
+    GstElement *element = gst_check_setup_element(element_cases[__i__].name);
+    GstCudaContext *context = gst_cuda_context_new(0);
+    GstContext *offer = gst_context_new_cuda_context(context);
+
+    set_text(element, "backend=cuda");
+    gst_element_set_context(element, offer);
+    gst_context_unref(offer);
+    fake_cuda_fail_function(needed[i], CUDA_ERROR_OUT_OF_MEMORY);
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                           GST_STATE_CHANGE_FAILURE);
+    fake_cuda_fail_function(NULL, CUDA_SUCCESS);
+    gst_check_teardown_element(element);
+    fail_unless_equals_int(fake_cuda_objects(), 0);
+    fail_unless_equals_int(GST_OBJECT_REFCOUNT_VALUE(context), 1);
+    gst_object_unref(context);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(without_a_gpu_auto_is_the_cpu)
 {
   const ElementCase *element = &element_cases[__i__ / G_N_ELEMENTS(reasons)];
@@ -93,6 +119,7 @@ GST_END_TEST
 static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, no_gpu_says_why, 0, N_ELEMENTS * G_N_ELEMENTS(reasons));
+  tcase_add_loop_test(tests, a_gpu_that_does_not_open_is_let_go, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, without_a_gpu_auto_is_the_cpu, 0, N_ELEMENTS * G_N_ELEMENTS(reasons));
 }
 

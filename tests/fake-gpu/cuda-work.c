@@ -118,6 +118,21 @@ void fake_finish_event(CUevent event, unsigned long number)
   pthread_mutex_unlock(&work_lock);
 }
 
+bool fake_cuda_is_idle(void)
+{
+  const unsigned used = (unsigned)fake_objects_used();
+  bool idle = true;
+
+  pthread_mutex_lock(&work_lock);
+  for (unsigned i = 0; i < used; i++) {
+    CUstream stream = fake_stream_at(i);
+
+    idle = idle && (!stream || stream->first == stream->end);
+  }
+  pthread_mutex_unlock(&work_lock);
+  return idle;
+}
+
 void fake_enqueue(CUstream stream, Operation operation)
 {
   if (!stream) {

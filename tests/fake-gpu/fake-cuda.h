@@ -44,3 +44,6 @@ void fake_cuda_check_memory(const void *memory);
 
 /* Does all that is queued. */
 void fake_cuda_finish(void);
+
+/* Whether nothing is queued. */
+bool fake_cuda_is_idle(void);

@@ -195,12 +195,15 @@ static void check_recycling(const char *slow, const Producer *producer, Consumer
   free_device_pool(pool);
 }
 
-/* The first waits for nothing where the second is its neighbour; the last leaves to others. */
+/* The first waits for nothing where the second is its neighbour; the last leaves to others. Regions
+ * are filtered in place, in memory of the producer's. */
 static const char *const slow_chains[] = {
     "cudallf engine=exact levels=3",
     "cudallf engine=exact levels=3 ! cudasepconv preset=sharpen",
     "cudallf engine=exact levels=3 ! queue ! cudasepconv preset=sharpen",
     "cudasepconv preset=sharpen ! cudallf engine=exact levels=3 ! cudagaussblur sigma=3",
+    "cudablockavg roi-mode=inside regions=8,8,24,16 ! cudallf engine=exact levels=3 ! queue ! "
+    "cudasepconv preset=sharpen",
 };
 
 GST_START_TEST(inputs_are_kept_until_read)

@@ -113,23 +113,52 @@ static void series_is_continuous(CfTest *test)
   }
 }
 
+/* Root mean square over 0..1. */
+static double series_error(const CfLlfParams *params)
+{
+  const CfLlfSeries series = cf_llf_series(params);
+  double squares = 0.0;
+
+  for (int step = 0; step < 1000; step++) {
+    const double d = (step + 0.5) / 1000.0;
+    squares += pow(cf_llf_series_value(&series, d) - cf_llf_remap(params, d), 2.0);
+  }
+  return sqrt(squares / 1000.0);
+}
+
 static void series_follows_the_curve(CfTest *test)
 {
-  /* Root mean squares over 0..1; a curve without harmonics would have 0.01 to 0.3. */
+  /* A curve without harmonics would have 0.01 to 0.3. */
   const double bound[CURVES] = {0.0085, 0.013, 0.007, 0.002, 0.012, 0.0012, 0.0045};
 
   for (int curve = 0; curve < CURVES; curve++) {
     const CfLlfParams params = curve_params(curve, CF_LLF_FAST);
-    const CfLlfSeries series = cf_llf_series(&params);
-    double squares = 0.0;
 
-    for (int step = 0; step < 1000; step++) {
-      const double d = (step + 0.5) / 1000.0;
-      squares += pow(cf_llf_series_value(&series, d) - cf_llf_remap(&params, d), 2.0);
-    }
-    CF_EXPECT(test, sqrt(squares / 1000.0) < bound[curve],
+    CF_EXPECT(test, series_error(&params) < bound[curve],
               "sigma %g alpha %g beta %g: rms %g from the curve", params.sigma, params.alpha,
-              params.beta, sqrt(squares / 1000.0));
+              params.beta, series_error(&params));
+  }
+}
+
+/* Plain least squares would fall there, and have 0.18 to 0.47 when scaled down until it does not.
+ */
+static void steep_series_are_the_best_that_never_fall(CfTest *test)
+{
+  const struct {
+    double sigma, beta, noise_floor, bound;
+    int harmonics;
+  } cases[] = {{1.0, 1.0, 0.0, 0.122, 16}, {1.0, 0.0, 0.0, 0.125, 16}, {0.4, 0.5, 0.02, 0.029, 8}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    CfLlfParams params = defaults();
+
+    params.alpha = 0.05;
+    params.sigma = cases[i].sigma;
+    params.beta = cases[i].beta;
+    params.noise_floor = cases[i].noise_floor;
+    params.harmonics = cases[i].harmonics;
+    CF_EXPECT(test, series_error(&params) < cases[i].bound, "case %zu: rms %g from the curve", i,
+              series_error(&params));
   }
 }
 
@@ -143,6 +172,85 @@ static void nothing_is_fitted_to_nothing(CfTest *test)
   CF_EXPECT(test, series.linear == 0.0, "a linear term of %g", series.linear);
   for (int n = 0; n < series.harmonics; n++)
     CF_EXPECT(test, series.b[n] == 0.0, "b[%d] = %g", n, series.b[n]);
+}
+
+/* Which levels are weighted, from which contrast on, and the share of the last. */
+static void weights_fade(CfTest *test)
+{
+  const struct {
+    double alpha, noise_floor;
+    int images;
+    double last_share;
+    int levels;
+    double floor; /* that the slope shows; 0: none */
+    double share; /* of the last of them */
+  } cases[] = {
+      {0.5, 0.02, 7, 1.0, 3, 0.02, 1.0},   {0.5, 0.02, 3, 0.4, 2, 0.02, 0.4},
+      {0.5, 0.02, 7, 0.4, 3, 0.02, 1.0},   {0.5, 0.0, 3, 0.4, 2, 0.0, 0.4},
+      {0.5, 0.0, 4, 0.4, 3, 0.0, 0.4},     {0.5, 0.0, 5, 0.4, 0, 0.0, 1.0},
+      {0.975, 0.02, 7, 1.0, 3, 0.01, 1.0}, {1.0, 0.02, 7, 1.0, 0, 0.0, 1.0},
+      {0.5, 0.0001, 7, 1.0, 0, 0.0, 1.0},  {0.5, 0.0002, 7, 1.0, 3, 0.0002, 1.0},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const CfLlfPyramid pyramid = {.images = cases[i].images, .last_share = cases[i].last_share};
+    const double slope = cases[i].floor > 0.0 ? 1.0 / (0.33 * cases[i].floor) : 0.0;
+    CfLlfParams params = defaults();
+
+    params.alpha = cases[i].alpha;
+    params.noise_floor = cases[i].noise_floor;
+    const CfLlfWeights got = cf_llf_weights(&params, &pyramid);
+
+    CF_EXPECT(test,
+              got.levels == cases[i].levels && fabs(got.slope - slope) <= 1e-9 * slope &&
+                  got.offset == (slope > 0.0 ? -1.0 : 1.0),
+              "case %zu: %d levels, slope %g, offset %g", i, got.levels, got.slope, got.offset);
+    for (int l = 0; l < got.levels; l++)
+      CF_EXPECT(test, got.share[l] == (l == got.levels - 1 ? cases[i].share : 1.0),
+                "case %zu: level %d has a share of %g", i, l, got.share[l]);
+  }
+}
+
+/* For either range, also where that has no code in the middle. */
+static void neutral_chroma_is_a_half(CfTest *test)
+{
+  for (int full = 0; full < 2; full++) {
+    CfVideo video = cf_video(CF_FORMAT_I420, 16, 16);
+    double offset, scale;
+
+    video.range = full ? CF_RANGE_FULL : CF_RANGE_LIMITED;
+    cf_llf_component_range(&video, CF_ROLE_CHROMA_BLUE, &offset, &scale);
+    CF_EXPECT(test, fabs((128.0 - offset) / scale - 0.5) < 1e-12, "full range %d: %g", full,
+              (128.0 - offset) / scale);
+  }
+}
+
+static void colours_follow_luma(CfTest *test)
+{
+  const struct {
+    double luma, filtered, follow;
+  } cases[] = {{0.5, 0.25, -0.5},
+               {0.5, -1.0, -1.0},
+               {0.5 / 255, 0.25 / 255, -0.25},
+               {0.0, 1.0, 0.0},
+               {0.05, 1.0, 15 * 0.104},
+               {0.05, 0.05 + 13.75 / 255, 0.104},
+               {0.5, 0.5 + 128.5 / 510, 0.5}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const double follow = cf_llf_follow(cases[i].luma, cases[i].filtered);
+
+    CF_EXPECT(test, fabs(follow - cases[i].follow) < 1e-9, "from %g to %g: %g", cases[i].luma,
+              cases[i].filtered, follow);
+  }
+}
+
+static void black_and_white_have_no_room(CfTest *test)
+{
+  const double black = cf_llf_protected(0.0, 0.0, 0.0), white = cf_llf_protected(1.0, 1.0, 0.2);
+
+  CF_EXPECT(test, black == 0.0 && white == 0.0, "%g, %g", black, white);
+  CF_EXPECT(test, cf_llf_protected(0.0, 0.0, -0.2) == 0.0, "black gets darker");
 }
 
 /* MATLAB's numbers, and more for a noise floor that these would not resolve. */
@@ -211,7 +319,13 @@ static const CfTestCase cases[] = {
     {"series-never-falls", series_never_falls, CF_ONCE},
     {"series-is-continuous", series_is_continuous, CF_ONCE},
     {"series-follows-the-curve", series_follows_the_curve, CF_ONCE},
+    {"steep-series-are-the-best-that-never-fall", steep_series_are_the_best_that_never_fall,
+     CF_ONCE},
     {"nothing-is-fitted-to-nothing", nothing_is_fitted_to_nothing, CF_ONCE},
+    {"weights-fade", weights_fade, CF_ONCE},
+    {"neutral-chroma-is-a-half", neutral_chroma_is_a_half, CF_ONCE},
+    {"colours-follow-luma", colours_follow_luma, CF_ONCE},
+    {"black-and-white-have-no-room", black_and_white_have_no_room, CF_ONCE},
     {"intensity-levels-are-automatic", intensity_levels_are_automatic, CF_ONCE},
     {"bad-combinations-are-refused", bad_combinations_are_refused, CF_ONCE},
     {"identity-is-known", identity_is_known, CF_ONCE},

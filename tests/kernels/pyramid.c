@@ -218,16 +218,17 @@ static void tails_are_those_of_the_gaussian(CfTest *test)
   }
 }
 
-/* Fine samples outside the made_ range equal the outermost ones inside. */
+/* Fine samples outside the made_ range equal the outermost ones inside; where the border repeats
+ * one value, few are made. */
 static void made_ones_suffice(CfTest *test)
 {
   static double line[MOST_SAMPLES];
-  const CfBorder borders[] = {CF_BORDER_REPLICATE, CF_BORDER_CONSTANT};
 
   for (int i = 0; i < SPLITS; i++) {
     for (int size = 1; size < 100; size += size < 10 ? 1 : 17) {
       const CfPyramidFactors factors = factors_of(i);
-      const CfBorder border = borders[(i + size) % 2];
+      const CfBorder border = (CfBorder)((i + size) % (CF_BORDER_CONSTANT + 1));
+      const bool one_value = border == CF_BORDER_REPLICATE || border == CF_BORDER_CONSTANT;
       CfPyramidAxis axis = {0};
 
       for (int x = 0; x < size; x++)
@@ -240,7 +241,9 @@ static void made_ones_suffice(CfTest *test)
                     axis.stored_first + axis.stored_count <= axis.fine_first + axis.fine_count,
                 "made %d+%d of %d+%d", axis.stored_first, axis.stored_count, axis.fine_first,
                 axis.fine_count);
-      CF_EXPECT(test, axis.stored_count <= size / factors.decimation + axis.prefilter_count + 2,
+      CF_EXPECT(test,
+                !one_value ||
+                    axis.stored_count <= size / factors.decimation + axis.prefilter_count + 2,
                 "%d made", axis.stored_count);
       for (int j = axis.fine_first; j < axis.fine_first + axis.fine_count; j++) {
         const int last = axis.stored_first + axis.stored_count - 1;
@@ -251,6 +254,33 @@ static void made_ones_suffice(CfTest *test)
                        fine_sample(&axis, line, border, made)) < 1e-12,
                   "fine sample %d is not %d", j, made);
       }
+      cf_pyramid_axis_free(&axis);
+    }
+  }
+}
+
+/* The last result reads the last coarse sample, and that the last fine one. */
+static void nothing_is_made_in_vain(CfTest *test)
+{
+  for (int i = 0; i < SPLITS; i++) {
+    for (int size = 1; size < 100; size += size < 40 ? 1 : 17) {
+      const CfPyramidFactors factors = factors_of(i);
+      CfPyramidAxis axis = {0};
+
+      CF_EXPECT(test, cf_pyramid_axis(&axis, 200.0, size, CF_BORDER_WRAP, &factors, NULL),
+                "no plan");
+      const int last = size - 1;
+      const int coarse =
+          last / axis.factor + axis.spline_first[last % axis.factor] + axis.spline_count;
+
+      cf_test_context(test, "%dx%d, size %d", factors.decimation, factors.decimation2, size);
+      CF_EXPECT(test, axis.coarse_first + axis.coarse_count == coarse, "%d coarse samples",
+                axis.coarse_count);
+      CF_EXPECT(test,
+                axis.fine_first + axis.fine_count == factors.decimation2 * (coarse - 1) +
+                                                         axis.coarse_taps_first +
+                                                         axis.coarse_taps_count,
+                "%d fine samples", axis.fine_count);
       cf_pyramid_axis_free(&axis);
     }
   }
@@ -286,14 +316,21 @@ static void taps_add_up(CfTest *test)
 
 static void too_small_is_refused(CfTest *test)
 {
-  const CfPyramidFactors factors = factors_of(3);
+  const CfPyramidFactors factors = factors_of(3), none = factors_of(0);
+  const CfPyramidFactors large = {.decimation = 8,
+                                  .decimation2 = 2 * CF_PYRAMID_LARGEST_FACTOR / 8,
+                                  .prefilter_sigma = 0.8,
+                                  .prefilter_reach = 4.0};
   CfPyramidAxis axis = {0};
   CfStatus status = {CF_OK, ""};
 
   CF_EXPECT(test, cf_pyramid_axis(&axis, 30.0, 50, CF_BORDER_WRAP, &factors, NULL), "no plan");
-  CF_EXPECT(test, !cf_pyramid_fits(4.0, &factors), "8 fits 4");
+  CF_EXPECT(test, !cf_pyramid_fits(8.84, &factors), "8 fits 8.84");
+  CF_EXPECT(test, cf_pyramid_fits(8.85, &factors), "8 does not fit 8.85");
+  CF_EXPECT(test, cf_pyramid_fits(0.1, &none), "no pyramid does not fit 0.1");
   CF_EXPECT(test, !cf_pyramid_axis(&axis, 4.0, 50, CF_BORDER_WRAP, &factors, &status), "a plan");
   CF_EXPECT(test, status.code == CF_ERROR_INVALID && axis.storage, "the old plan is gone");
+  CF_EXPECT(test, !cf_pyramid_axis(&axis, 900.0, 50, CF_BORDER_WRAP, &large, NULL), "D is 256");
   cf_pyramid_axis_free(&axis);
 }
 
@@ -350,14 +387,20 @@ static void factors_are_divided(CfTest *test)
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const CfPyramidFactors got =
         cf_pyramid_factors(cases[i].sigma, cases[i].bits, false, cases[i].limits);
+    const double reach = cases[i].bits > 10  ? 5.0
+                         : cases[i].bits > 8 ? 4.0
+                                             : cases[i].limits->prefilter_reach;
 
     CF_EXPECT(test,
               got.decimation == cases[i].decimation && got.decimation2 == cases[i].decimation2 &&
-                  got.boxes == cases[i].boxes && got.prefilter_sigma == cases[i].prefilter,
+                  got.boxes == cases[i].boxes && got.prefilter_sigma == cases[i].prefilter &&
+                  got.prefilter_reach == reach,
               "case %zu: %d, %d, %d, %g", i, got.decimation, got.decimation2, got.boxes,
               got.prefilter_sigma);
   }
-  CF_EXPECT(test, cf_pyramid_level_factors(13.0, &plain).decimation == 8, "a level");
+  const CfPyramidFactors level = cf_pyramid_level_factors(13.0, &plain);
+
+  CF_EXPECT(test, level.decimation == 8 && level.prefilter_sigma == 0.72, "a level");
 }
 
 /* The distance of the farthest sample that has a weight in result x. */
@@ -446,6 +489,7 @@ static const CfTestCase cases[] = {
     {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
     {"tails-are-those-of-the-gaussian", tails_are_those_of_the_gaussian, CF_ONCE},
     {"made-ones-suffice", made_ones_suffice, CF_ONCE},
+    {"nothing-is-made-in-vain", nothing_is_made_in_vain, CF_ONCE},
     {"taps-add-up", taps_add_up, CF_ONCE},
     {"too-small-is-refused", too_small_is_refused, CF_ONCE},
     {"factors-follow-sigma", factors_follow_sigma, CF_ONCE},
