@@ -6,7 +6,7 @@
 #include "apps/common/json.h"
 #include "apps/common/terminal.h"
 
-/* Limit on frames between the filter's input and the output. */
+/* Limit on frames between the filter's input and the output, and on those that wait before it. */
 #define MAX_IN_FLIGHT 256
 
 /* Histogram of the latencies of a whole run. */
@@ -16,6 +16,7 @@
 typedef struct {
   GstClockTime pts, captured, entered;
   gboolean fresh;
+  gboolean under_way; /* between the filter's input and the output */
 } Frame;
 
 typedef struct {
@@ -27,7 +28,7 @@ struct _RelayStats {
   GMutex lock;
   Counts now, last, start;
   guint reconnections;
-  Frame frames[MAX_IN_FLIGHT]; /* a ring buffer */
+  Frame frames[MAX_IN_FLIGHT]; /* a ring buffer, see add() */
   guint next;
   GstClockTime last_sent; /* PTS */
   GArray *latencies;      /* GstClockTime, since the last report */
@@ -59,8 +60,12 @@ void relay_stats_free(RelayStats *stats)
   g_free(stats);
 }
 
+/* Keeps those that are under way: while the filter works on one, more may come than there is room
+ * for, which are dropped. */
 static void add(RelayStats *stats, Frame frame)
 {
+  for (guint i = 0; i < MAX_IN_FLIGHT && stats->frames[stats->next].under_way; i++)
+    stats->next = (stats->next + 1) % MAX_IN_FLIGHT;
   stats->frames[stats->next] = frame;
   stats->next = (stats->next + 1) % MAX_IN_FLIGHT;
 }
@@ -78,7 +83,7 @@ void relay_stats_received(RelayStats *stats, GstClockTime pts, GstClockTime capt
 {
   g_mutex_lock(&stats->lock);
   stats->now.received++;
-  add(stats, (Frame){pts, captured, GST_CLOCK_TIME_NONE, TRUE});
+  add(stats, (Frame){pts, captured, GST_CLOCK_TIME_NONE, TRUE, FALSE});
   g_mutex_unlock(&stats->lock);
 }
 
@@ -95,8 +100,10 @@ void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime now)
 
   g_mutex_lock(&stats->lock);
   frame = find(stats, pts);
-  if (frame)
+  if (frame) {
     frame->entered = now;
+    frame->under_way = TRUE;
+  }
   g_mutex_unlock(&stats->lock);
 }
 
@@ -115,12 +122,16 @@ void relay_stats_filtered(RelayStats *stats, GstClockTime pts, GstClockTime now)
 
 void relay_stats_renamed(RelayStats *stats, GstClockTime pts, GstClockTime sent_as, gboolean fresh)
 {
-  const Frame *frame;
+  Frame *frame;
 
   g_mutex_lock(&stats->lock);
   frame = find(stats, pts);
-  if (frame)
-    add(stats, (Frame){sent_as, frame->captured, frame->entered, fresh});
+  if (frame) {
+    const Frame renamed = {sent_as, frame->captured, frame->entered, fresh, frame->under_way};
+
+    frame->under_way = FALSE;
+    add(stats, renamed);
+  }
   g_mutex_unlock(&stats->lock);
 }
 
@@ -134,13 +145,15 @@ static void add_latency(RelayStats *stats, GstClockTime latency)
 
 void relay_stats_sent(RelayStats *stats, GstClockTime pts, GstClockTime now)
 {
-  const Frame *frame;
+  Frame *frame;
 
   g_mutex_lock(&stats->lock);
   if (pts != stats->last_sent) {
     stats->last_sent = pts;
     stats->now.sent++;
     frame = find(stats, pts);
+    if (frame)
+      frame->under_way = FALSE;
     if (frame && frame->fresh && now >= frame->captured)
       add_latency(stats, now - frame->captured);
   }

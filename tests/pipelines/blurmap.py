@@ -269,7 +269,7 @@ def refusals(tap, directory):
         words = [f"map-location={path}"] if path else []
         try:
             harness.launch("videotestsrc num-buffers=1 ! cudagaussblur backend=cpu map-mode=file",
-                           words, "! fakesink")
+                           words, "! fakesink", timeout=harness.REFUSAL_SECONDS)
             tap.check(False, f"refused: {path}", "it played")
         except harness.PipelineError as error:
             tap.check(error.refused and reason in str(error),

@@ -178,9 +178,8 @@ def check_refusals(tap):
             tap.skip(f"refused: {element}", "there is a CUDA device")
             continue
         try:
-            # After an error before the first frame gst-launch-1.0 of GStreamer 1.22 does not always
-            # end, whatever element it is from; what counts is the reason given.
-            harness.launch("videotestsrc !", element, "! fakesink", timeout=20)
+            harness.launch("videotestsrc !", element, "! fakesink",
+                           timeout=harness.REFUSAL_SECONDS)
             tap.check(False, f"refused: {element}", "it ran")
         except harness.PipelineError as error:
             said = [word for word in words if word in str(error)]

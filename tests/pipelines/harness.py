@@ -11,6 +11,9 @@ import sys
 import tempfile
 
 TIMEOUT_SECONDS = 120
+# After an error before the first frame gst-launch-1.0 of GStreamer 1.22 does not always end,
+# whatever element it is from; what counts is the reason given.
+REFUSAL_SECONDS = 30
 
 
 class Tap:

@@ -108,7 +108,7 @@ def check_fixed(tap):
     for text in ("1,2,3", "a", "1,2,0,5", "1;2;3;4"):
         try:
             harness.launch("videotestsrc num-buffers=1 ! cudablockavg", [f"regions={text}"],
-                           "! fakesink")
+                           "! fakesink", timeout=harness.REFUSAL_SECONDS)
             tap.check(False, f"regions={text} is refused")
         except harness.PipelineError as error:
             tap.check(error.refused and "x,y,w,h" in str(error), f"regions={text} is refused",

@@ -226,7 +226,7 @@ def check_signals(tap, place):
         process.stderr.readline()
         process.send_signal(number)
         try:
-            _, error = process.communicate(timeout=20)
+            _, error = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             _, error = process.communicate()

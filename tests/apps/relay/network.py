@@ -22,13 +22,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 SIZE = "width=320&height=180"
 
 
-def start_sender(make, program, kind, seconds=10):
+def start_sender(make, program, kind):
     """Starts senders, one after the other, until one gets through to `program`: while that still
-    holds the connection of the one before, it takes no other."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    holds the connection of the one before, it takes no other. Each gets twice the time of the one
+    before, since a busy machine is slow to start them."""
+    for seconds in (2.5, 5, 10, 20, 40):
         sender = make()
-        if program.wait_for(kind, 2.5):
+        if program.wait_for(kind, seconds):
             return sender
         sender.kill()
     return None
@@ -38,7 +38,7 @@ def check_srt(tap):
     """Through three programs, with the first killed and another one, of another size, in its
     place; the receiver must not notice but for the size."""
     program = Relay("srt://127.0.0.1:7001?mode=listener", "srt://127.0.0.1:7002?mode=listener",
-                    "--timeout", "1", filter="cudallf")
+                    "--timeout", "3", filter="cudallf")
     program.wait_for("start")
     sender = start_sender(lambda: Relay(f"test:?{SIZE}", "srt://127.0.0.1:7001?mode=caller"),
                           program, "connected")
@@ -54,7 +54,7 @@ def check_srt(tap):
     tap.check(lost and sender and arrived, "srt: the sender is killed, and another one takes over",
               f"{program}\n{receiver}")
     reasons = [one["reason"] for one in program.events if one["event"] == "lost"]
-    tap.check(reasons == ["no frame for 1 s"], "... once the port of the first one is closed",
+    tap.check(reasons == ["no frame for 3 s"], "... once the port of the first one is closed",
               str(reasons))
     tap.check(program.end() is None and receiver.end() is None and
               not [one for one in receiver.events if one["event"] == "lost"],
@@ -244,8 +244,9 @@ def check_reconnections(tap, directory, count):
     tap.check(status == 0 and end["reconnections"] >= count, f"{count} reconnections", detail)
     tap.check(not relay.find_leaks(program), f"{count} reconnections leave no element or frame",
               "".join(relay.find_leaks(program)))
-    tap.check(files[-1] <= files[1], f"{count} reconnections leave no file open", detail)
     half = len(memory) // 2
+    tap.check(min(files[half:]) <= max(files[1:half]), f"{count} reconnections leave no file open",
+              detail)
     tap.check(min(memory[half:]) < max(memory[1:half]) + 1024,
               f"{count} reconnections leave memory as it was", detail)
     print(f"# {count} reconnections: {memory[1]} to {memory[-1]} KiB, {files[1]} to {files[-1]} "

@@ -15,6 +15,7 @@ from relay import Relay, harness
 
 SLOW = "identity sleep-time=100000"
 FRAME_MS = 1000 / 30
+TIMED_SECONDS = 20  # for a time that is told every second
 
 
 def median(values):
@@ -91,6 +92,17 @@ def check_reference(tap):
               f"filter {time_ms} ms\n{program}")
 
 
+def check_many_frames(tap):
+    """While a filter works on one frame, as many come as it works slowly."""
+    program = Relay("test:?width=16&height=16&fps=1000", "test:",
+                    filter="identity sleep-time=1000000")
+    timed = [program.wait_for("stats", TIMED_SECONDS, lambda one: one["filter_ms"] and
+                              one["latency_ms"]["p50"]) for _ in range(2)]
+    status = program.stop()
+    tap.check(status == 0 and all(timed), "a filter that is a thousand times too slow is timed",
+              str(program))
+
+
 def check_fast_filter(tap):
     """The issue's bound: cudallf on the CPU at 640x360 adds less than a frame."""
     program = Relay("test:?width=640&height=360", "test:", filter="cudallf backend=cpu")
@@ -155,6 +167,7 @@ def run(tap):
     check_every_frame(tap)
     check_sizes(tap)
     check_reference(tap)
+    check_many_frames(tap)
     check_fast_filter(tap)
     check_properties(tap)
     check_refusal_while_playing(tap)

@@ -19,6 +19,8 @@ SCREEN = "1280x800x24"
 NOTES = BUILD / "gst/controls.json"
 PRESETS = ROOT / "presets"
 SKIP = 0  # TAP says it in its plan
+AT_MOST = 60.0  # seconds for what must come
+LOOK_MILLISECONDS = 10  # between looks at what is waited for, where the main loop has nothing to do
 
 
 def missing_tools(*tools):
@@ -60,13 +62,13 @@ class Driver:
         import gi
         for name, version in (("Gst", "1.0"), ("GstVideo", "1.0"), ("Gdk", "4.0"), ("Gtk", "4.0")):
             gi.require_version(name, version)
-        from gi.repository import GLib, Gst
+        from gi.repository import Gdk, GLib, Gst
         Gst.init(None)
         from cudafilters_tuner import application, presets, session
         self.raised = []  # what callbacks raised, which bindings only print
-        sys.excepthook = lambda kind, error, trace: self.raised.append(
-            "".join(traceback.format_exception(kind, error, trace)))
-        self._context = GLib.MainContext.default()
+        sys.excepthook = self._note
+        self._glib, self._context = GLib, GLib.MainContext.default()
+        self._display = Gdk.Display.get_default()
         presets.find_ours(PRESETS)
         wanted = application.parse(list(arguments))
         self.app = application.Application(wanted, NOTES, {} if wanted.fresh else session.read())
@@ -79,29 +81,59 @@ class Driver:
         self.tuning.connect("pair", self._count)
         self.tuning.connect("error", lambda _tuning, text: self.errors.append(text))
 
+    def _note(self, kind, error, trace):
+        self.raised.append("".join(traceback.format_exception(kind, error, trace)))
+        sys.__excepthook__(kind, error, trace)
+
     def _count(self, *_):
         self.pairs += 1
 
-    def wait(self, seconds=0.0, until=None, at_most=20.0):
+    def wait(self, seconds=0.0, until=None):
         """Runs the main loop: for so long, or until something is so. True when it is."""
-        end = time.monotonic() + (at_most if until else seconds)
-        while time.monotonic() < end:
-            busy = self._context.iteration(False)
-            if until and until():
-                return True
-            if not busy:
-                time.sleep(0.002)
-        return until is None
+        end = time.monotonic() + (AT_MOST if until else seconds)
+        look = self._glib.timeout_add(LOOK_MILLISECONDS, lambda: self._glib.SOURCE_CONTINUE)
+        so = False
+        while not so and time.monotonic() < end:
+            self._context.iteration(True)
+            so = bool(until and until())
+        self._glib.source_remove(look)
+        return so or until is None
 
     def wait_for_frames(self, count=3):
         wanted = self.pairs + count
         return self.wait(until=lambda: self.pairs >= wanted)
 
+    def settle(self):
+        """Until the last frame that comes, of a source that stands still, is filtered and shown."""
+        shown, end = -1, time.monotonic() + AT_MOST
+        while (shown != self.pairs or self.tuning._line.busy) and time.monotonic() < end:
+            shown = self.pairs
+            self.wait(0.5)
+
     def hands(self, *words):
-        """xdotool, while the window lives on."""
+        """xdotool, while the window lives on, until all that it did has reached the window."""
         process = subprocess.Popen(["xdotool", *map(str, words)])
         self.wait(until=lambda: process.poll() is not None)
+        self._display.sync()
         self.wait(0.1)
+        # Painting takes long where others run, and comes after what came from the hands.
+        handled = []
+        self._glib.idle_add(handled.append, True, priority=self._glib.PRIORITY_DEFAULT + 1)
+        self.wait(until=lambda: handled)
+
+    def frame_ms(self, count=5):
+        """Processor time, on all threads, in which the frame that is there is filtered and painted:
+        the mean of `count` times. The status line is still: a clock writes it, not a frame."""
+        from cudafilters_tuner.window import TICK_MILLISECONDS
+        self._glib.source_remove(self.window._ticker)
+        before = time.process_time()
+        for _ in range(count):
+            self.tuning.refresh()
+            if not self.wait_for_frames(1):
+                raise TimeoutError("the frame is not filtered again")
+        cost = (time.process_time() - before) / count * 1000
+        self.window._ticker = self._glib.timeout_add(TICK_MILLISECONDS, self.window._tick)
+        return cost
 
     def click(self, x, y, times=1):
         self.hands("mousemove", x, y, "sleep", 0.1, "click", "--repeat", times, "--delay", 60, 1)

@@ -86,7 +86,7 @@ class Tasks:
         hand.write(str(self.video))
         hand.wait(0.4)
         hand.keys("Return")
-        opened = hand.wait(until=lambda: hand.tuning.place.path == str(self.video), at_most=8)
+        opened = hand.wait(until=lambda: hand.tuning.place.path == str(self.video))
         self.tap.check(opened and hand.wait_for_frames(10), "1 open a video",
                        hand.tuning.place.text)
         self.see("open")
@@ -95,13 +95,13 @@ class Tasks:
         """By dragging a slider; the picture on the right changes, that on the left does not."""
         hand = self.hand
         hand.tuning.source.play(False)
-        hand.wait(0.3)
+        hand.settle()
         before = hand.see().astype(int)
         slider = hand.window.panel.rows["alpha"].slider
         x, y = hand.on_screen(slider)
         start = hand.on_screen(slider, 12 + slider.get_value() * (slider.get_width() - 24))
         hand.drag((start[0], y), (x - 110, y))
-        hand.wait(0.5)
+        hand.settle()
         after = self.see("tune")
         left = [self.on_picture(seen, 60, 200, 600, 700) for seen in (before, after)]
         right = [self.on_picture(seen, 700, 200, 1240, 700) for seen in (before, after)]
@@ -115,7 +115,8 @@ class Tasks:
         """The line is dragged; while C is held all is as it was."""
         hand = self.hand
         hand.drag(hand.on_picture(640, 500), hand.on_picture(250, 500))
-        self.tap.check(abs(hand.window.preview.split - 250 / 1280) < 0.01, "3 drag the line",
+        self.tap.check(hand.wait(until=lambda: abs(hand.window.preview.split - 250 / 1280) < 0.01),
+                       "3 drag the line",
                        str(hand.window.preview.split))
         moved = self.see("compare")
         hand.hands("mousemove", *hand.on_screen(hand.window.compare_button), "sleep", 0.1,
@@ -144,8 +145,8 @@ class Tasks:
         hand.keys("Down")
         self.see("preset")
         hand.keys("Return")
-        hand.wait(0.3)
-        self.tap.check(hand.tuning.get("beta") == 0.4 and hand.tuning.get("sigma") == 0.15,
+        chosen = hand.wait(until=lambda: hand.tuning.get("beta") == 0.4)
+        self.tap.check(chosen and hand.tuning.get("sigma") == 0.15,
                        "4 choose the preset hdr-like from the menu", str(hand.tuning.changed()))
 
     def zoom(self):
@@ -153,19 +154,19 @@ class Tasks:
         hand, preview = self.hand, self.hand.window.preview
         self.focus()
         hand.keys("1")
-        hand.wait(0.3)
-        self.tap.check(preview.place()[2:] == (1280, 720) and preview.get_width() == 1280,
-                       "5 look at it in actual size", str(preview.place()))
+        actual = hand.wait(until=lambda: preview.place()[2:] == (1280, 720) and
+                           preview.get_width() == 1280)
+        self.tap.check(actual, "5 look at it in actual size", str(preview.place()))
         self.see("zoom")
         x, y = hand.on_screen(hand.window.scroller)
         hand.hands("mousemove", x, y, "keydown", "ctrl", "click", 4, "keyup", "ctrl")
-        hand.wait(0.3)
-        self.tap.check(preview.place()[2:] == (2560, 1440), "5 larger with Ctrl and the wheel",
+        larger = hand.wait(until=lambda: preview.place()[2:] == (2560, 1440))
+        self.tap.check(larger, "5 larger with Ctrl and the wheel",
                        str(preview.place()))
         self.focus()
         hand.keys("f")
-        hand.wait(0.3)
-        self.tap.check(preview.get_width() < 1280, "5 fit the window again")
+        self.tap.check(hand.wait(until=lambda: preview.get_width() < 1280),
+                       "5 fit the window again")
 
     def map(self):
         """Tilt-shift; its centre is dragged on the picture, and the map shown."""
@@ -221,7 +222,7 @@ class Tasks:
         self.see("region")
         self.focus()
         hand.keys("Delete")
-        self.tap.check(tuning.get("regions") == "", "7 remove it")
+        self.tap.check(hand.wait(until=lambda: tuning.get("regions") == ""), "7 remove it")
 
     def save_preset(self):
         """Its name is written into a window; it is in the menu, and comes back."""
@@ -234,10 +235,10 @@ class Tasks:
         hand.keys("Return")
         hand.wait(0.4)
         hand.keys("ctrl+r")
-        reset = tuning.changed() == {}
+        reset = hand.wait(until=lambda: tuning.changed() == {})
         hand.window.lookup_action("preset").activate(text_variant("small blocks"))
-        hand.wait(0.2)
-        self.tap.check(reset and tuning.get("block-width") == 12,
+        loaded = hand.wait(until=lambda: tuning.get("block-width") == 12)
+        self.tap.check(reset and loaded,
                        "8 save a preset, reset all, and load it", str(tuning.changed()))
 
     def copy(self):
@@ -270,7 +271,7 @@ class Tasks:
         hand.write(str(path))
         hand.wait(0.4)
         hand.keys("Return")
-        written = hand.wait(until=path.exists, at_most=8)
+        written = hand.wait(until=path.exists)
         hand.wait(0.3)
         self.tap.check(written and PIL.Image.open(path).size == (1280, 720),
                        "10 save the filtered picture")
@@ -281,7 +282,7 @@ class Tasks:
         hand.window.change_action_state("theme", text_variant("dark"))
         changed = hand.tuning.changed()
         hand.keys("ctrl+q")
-        hand.wait(until=lambda: hand.app.window is None, at_most=5)
+        hand.wait(until=lambda: hand.app.window is None)
         self.tap.check(not hand.raised, "nothing was raised", "\n".join(hand.raised))
         self.hand = hand = driver.Driver()
         playing = hand.wait_for_frames()
