@@ -54,9 +54,10 @@ NEEDS_CAMERA = re.compile(r"\bv4l2(src\b|:)")
 NEEDS_H265 = re.compile(r"\bhdr\.mkv\b")
 NEEDS_NDI = re.compile(r"\bndi:")
 
-# What goes on until somebody stops it; where one of the others stands in it, it ends by itself.
+# What goes on until somebody stops it; where one of the others stands in it, it ends by itself, and
+# must not be interrupted: gst-launch-1.0 that is about to exit handles no SIGINT any more.
 ENDLESS = re.compile(r"gst-launch-1\.0|cudafilters-relay")
-ENDS = re.compile(r"num-buffers|filesrc|location=|\bframes=|--from \"?file:|--help")
+ENDS = re.compile(r"num-buffers|filesrc|location=|\buri=\"?file:|\bframes=|--from \"?file:|--help")
 # What both of them say when they have started.
 STARTED = re.compile(r"to PLAYING|^\S+ -> ", re.M)
 
@@ -193,6 +194,8 @@ def run_command(command, directory):
         return f"never played\n{output}"
     if process.returncode != 0:
         return f"exit status {process.returncode}\n{output}"
+    if endless and not interrupted:
+        return f"ended by itself\n{output}"
     return f"complained\n{output}" if re.search(r"ERROR|CRITICAL", output) else None
 
 
