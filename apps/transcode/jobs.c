@@ -5,6 +5,7 @@
 #include "mkv-result.h"
 #include "mp4-result.h"
 #include "output.h"
+#include "pipeline.h"
 #include "progress.h"
 #include "run.h"
 #include "timeline.h"
@@ -87,7 +88,7 @@ static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArr
 static gboolean filter_whole(const Recipe *recipe, const Options *options, GError **error)
 {
   g_autofree gchar *unfinished = output_unfinished(options->output);
-  g_autoptr(GPtrArray) words = recipe_whole(recipe, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_whole(recipe, unfinished);
   Progress progress;
 
   progress_begin(&progress, recipe, options);
@@ -177,7 +178,7 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
   g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
   g_autofree gchar *size = part_size_path(parts, part), *bytes = NULL;
   g_autofree gchar *unfinished = output_unfinished(path);
-  g_autoptr(GPtrArray) words = recipe_part(recipe, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_part(recipe, unfinished);
   const RunPlan plan = {recipe, options, words, path, &range, 0};
   RunResult result;
 
@@ -223,7 +224,7 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
   g_autofree gchar *missing = list_missing(parts);
   g_autofree gchar *pattern =
       g_strdup_printf("part-*-of-%05u-%s.gdp", parts->count, parts->identity);
-  g_autoptr(GPtrArray) words = recipe_join(recipe, parts->directory, pattern, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_join(recipe, parts->directory, pattern, unfinished);
 
   if (!missing)
     return write_file(recipe, options, words, index->packets, progress, error);
