@@ -31,7 +31,8 @@ typedef struct {
 } Parts;
 
 /* Writes into the file what the muxer does not write, or writes wrongly. */
-static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
+static gboolean complete(const Recipe *recipe, const gchar *unfinished, GstClockTime end,
+                         GError **error)
 {
   g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
   g_autoptr(GArray) flags = g_array_new(FALSE, FALSE, sizeof(TrackFlags));
@@ -57,7 +58,7 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
     }
   }
   if (!recipe->container->is_quicktime)
-    return mkv_result_correct(unfinished, additions.mastering, flags, error);
+    return mkv_result_correct(unfinished, additions.mastering, flags, end, error);
   additions.origin = media->mp4 ? &media->mp4->origin : NULL;
   additions.orientation = orientation;
   if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
@@ -76,7 +77,7 @@ static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArr
 
   if (!run_pipeline(&plan, progress, &result, error))
     return FALSE;
-  if (!complete(recipe, unfinished, error) || !output_commit(options->output, error)) {
+  if (!complete(recipe, unfinished, result.end, error) || !output_commit(options->output, error)) {
     output_discard(options->output);
     return FALSE;
   }

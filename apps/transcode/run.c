@@ -29,6 +29,7 @@ typedef struct {
   GMainLoop *loop;
   Chunks chunks;
   Decoding decoding;
+  TimelineEnd end;
   Progress *progress;
   gint joined; /* packets of parts sent to the muxer; atomic */
   gboolean backends_reported;
@@ -361,10 +362,12 @@ static void attach(Run *run)
 }
 
 /* Sets on the muxer what it cannot know from the streams. */
-static void tell_muxer(const Run *run)
+static void attach_muxer(Run *run)
 {
   g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
 
+  if (muxer)
+    timeline_watch_end(&run->end, muxer);
   if (muxer && run->recipe->media->toc && GST_IS_TOC_SETTER(muxer))
     gst_toc_setter_set_toc(GST_TOC_SETTER(muxer), run->recipe->media->toc);
   if (muxer && run->recipe->container->is_quicktime) {
@@ -451,6 +454,7 @@ static void check_result(Run *run, RunResult *result)
 {
   GstClockTime ignored;
 
+  result->end = run->end.time;
   if (run->plan->packets > 0) {
     result->frames = g_atomic_int_get(&run->joined);
     return;
@@ -474,7 +478,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);
   attach(&run);
-  tell_muxer(&run);
+  attach_muxer(&run);
   play(&run);
   if (!run.error)
     check_result(&run, result);

@@ -33,6 +33,20 @@ def check_streams_that_come_late(tap, directory):
     tap.check(all("mux.audio_0" in line for line in lines), "FLV keeps its sound", str(lines))
 
 
+def check_late_sound(tap, directory):
+    """Sound that goes on after the picture, and starts after it; from an MP4, which has an edit
+    list for that, and joined from parts."""
+    source, result = directory / "late.mp4", directory / "late.mkv"
+    make(source, "-map", "0", "-map", "1", *X264, "-c:a", "aac",
+         inputs=("-itsoffset", "3", "-f", "lavfi", "-i", "sine=duration=4"))
+    wanted = clips.ffprobe(source, "-show_format")["format"]["duration"]
+    for words in ((), ("--resume", "--overwrite")):
+        filtered(tap, source, result, " ".join(("sound that starts late", *words)), *words)
+        found = clips.ffprobe(result, "-show_format")["format"]["duration"]
+        tap.check(abs(float(found) - float(wanted)) < 0.03, "... the file is as long",
+                  f"{found} s, not {wanted}")
+
+
 def check_second_video(tap, directory):
     source, result = directory / "two.mkv", directory / "two.mp4"
     make(source, "-map", "0", "-map", "1", *X264, inputs=(
@@ -129,6 +143,7 @@ def run(tap):
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         check_streams_that_come_late(tap, directory)
+        check_late_sound(tap, directory)
         check_second_video(tap, directory)
         check_ranges(tap, directory)
         check_subtitles_of_the_web(tap, directory)
