@@ -61,7 +61,8 @@ static gboolean transcode(const Options *options, GError **error)
   if (!container || !check_output(options, error))
     return FALSE;
   /* The line for gst-launch-1.0 cannot keep the styles of subtitles. */
-  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run, error);
+  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run,
+                     options->program, error);
   if (!media || !recipe_make(&recipe, media, container, options, error))
     return FALSE;
   if (options->dry_run)

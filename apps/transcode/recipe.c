@@ -237,6 +237,17 @@ static void warn_of_unread_tracks(Recipe *recipe)
   }
 }
 
+static void warn_of_other_programs(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+  g_autofree gchar *all = programs_describe(&media->programs);
+
+  if (media->program > 0)
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("only program %u is read, of %s: --program N takes another.",
+                                    media->program, all));
+}
+
 static void warn_of_lost_streams(Recipe *recipe)
 {
   const Media *media = recipe->media;
@@ -292,6 +303,8 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Container *contai
     return FALSE;
   }
   recipe->stays_on_gpu = recipe->decoder.gpu && filter_on_gpu;
+  if (options->program == 0)
+    warn_of_other_programs(recipe);
   warn_of_lost_streams(recipe);
   warn_of_unread_tracks(recipe);
   warn_of_other_losses(recipe);

@@ -253,11 +253,8 @@ static void attach_source(Run *run)
 
   if (!in)
     return;
-  if (media->mp4)
-    mp4_source_hide_edits(media->mp4, file);
+  media_prepare(media, file, in);
   g_signal_connect(in, "pad-added", G_CALLBACK(take_pad), run);
-  if (media->keeps_ssa)
-    subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
   subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
