@@ -9,6 +9,8 @@
 #define ID_SEGMENT       0x18538067
 #define ID_CLUSTER       0x1f43b675
 #define ID_BLOCK_GROUP   0xa0
+#define ID_INFO          0x1549a966
+#define ID_DURATION      0x4489
 #define ID_TRACKS        0x1654ae6b
 #define ID_TRACK         0xae
 #define ID_TRACK_UID     0x73c5

@@ -64,12 +64,10 @@ static void read_all(const Media *media, Reader *reader)
   GstMessage *message = NULL;
   guint still = 0, seen = 0;
 
-  g_object_set(source, "location", media->path, NULL);
   g_object_set(sink, "sync", FALSE, NULL);
   gst_bin_add_many(GST_BIN(pipeline), source, parsebin, sink, NULL);
   gst_element_link(source, parsebin);
-  if (media->mp4)
-    mp4_source_hide_edits(media->mp4, source);
+  media_prepare(media, source, parsebin);
   g_object_set_data_full(G_OBJECT(pad), "of", g_strdup(media->video->pad), g_free);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(link_video), pad);
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, take_packet, reader, NULL);

@@ -5,6 +5,7 @@
 #include "mkv-result.h"
 #include "mp4-result.h"
 #include "output.h"
+#include "pipeline.h"
 #include "progress.h"
 #include "run.h"
 #include "timeline.h"
@@ -30,7 +31,8 @@ typedef struct {
 } Parts;
 
 /* Writes into the file what the muxer does not write, or writes wrongly. */
-static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
+static gboolean complete(const Recipe *recipe, const gchar *unfinished, GstClockTime end,
+                         GError **error)
 {
   g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
   g_autoptr(GArray) flags = g_array_new(FALSE, FALSE, sizeof(TrackFlags));
@@ -56,7 +58,7 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
     }
   }
   if (!recipe->container->is_quicktime)
-    return mkv_result_correct(unfinished, additions.mastering, flags, error);
+    return mkv_result_correct(unfinished, additions.mastering, flags, end, error);
   additions.origin = media->mp4 ? &media->mp4->origin : NULL;
   additions.orientation = orientation;
   if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
@@ -75,7 +77,7 @@ static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArr
 
   if (!run_pipeline(&plan, progress, &result, error))
     return FALSE;
-  if (!complete(recipe, unfinished, error) || !output_commit(options->output, error)) {
+  if (!complete(recipe, unfinished, result.end, error) || !output_commit(options->output, error)) {
     output_discard(options->output);
     return FALSE;
   }
@@ -87,7 +89,7 @@ static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArr
 static gboolean filter_whole(const Recipe *recipe, const Options *options, GError **error)
 {
   g_autofree gchar *unfinished = output_unfinished(options->output);
-  g_autoptr(GPtrArray) words = recipe_whole(recipe, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_whole(recipe, unfinished);
   Progress progress;
 
   progress_begin(&progress, recipe, options);
@@ -177,7 +179,7 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
   g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
   g_autofree gchar *size = part_size_path(parts, part), *bytes = NULL;
   g_autofree gchar *unfinished = output_unfinished(path);
-  g_autoptr(GPtrArray) words = recipe_part(recipe, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_part(recipe, unfinished);
   const RunPlan plan = {recipe, options, words, path, &range, 0};
   RunResult result;
 
@@ -223,14 +225,14 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
   g_autofree gchar *missing = list_missing(parts);
   g_autofree gchar *pattern =
       g_strdup_printf("part-*-of-%05u-%s.gdp", parts->count, parts->identity);
-  g_autoptr(GPtrArray) words = recipe_join(recipe, parts->directory, pattern, unfinished);
+  g_autoptr(GPtrArray) words = pipeline_join(recipe, parts->directory, pattern, unfinished);
 
   if (!missing)
     return write_file(recipe, options, words, index->packets, progress, error);
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
               "In \"%s\" these of %u parts are missing or not whole: %s. Make them with --part and "
               "the same "
-              "--filter, --to-sdr, --encoder, --quality and --chunk.",
+              "--program, --filter, --to-sdr, --encoder, --quality and --chunk.",
               parts->directory, parts->count, missing);
   return FALSE;
 }

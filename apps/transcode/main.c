@@ -3,6 +3,7 @@
  * cudafilters-transcode: filters the video of a file, and leaves everything else as it was.
  */
 #include "jobs.h"
+#include "pipeline.h"
 #include "run.h"
 
 #include "apps/common/error.h"
@@ -42,8 +43,8 @@ static gboolean check_output(const Options *options, GError **error)
 
 static void print_line(const Recipe *recipe, const Options *options)
 {
-  g_autoptr(GPtrArray) words = recipe_whole(recipe, options->output);
-  g_autofree gchar *line = recipe_command_line(words);
+  g_autoptr(GPtrArray) words = pipeline_whole(recipe, options->output);
+  g_autofree gchar *line = pipeline_command_line(words);
 
   for (guint i = 0; i < recipe->warnings->len; i++)
     app_say("Warning: %s", (const gchar *)g_ptr_array_index(recipe->warnings, i));
@@ -60,7 +61,8 @@ static gboolean transcode(const Options *options, GError **error)
   if (!container || !check_output(options, error))
     return FALSE;
   /* The line for gst-launch-1.0 cannot keep the styles of subtitles. */
-  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run, error);
+  media = media_open(options->input, container_keeps_ssa(container) && !options->dry_run,
+                     options->program, error);
   if (!media || !recipe_make(&recipe, media, container, options, error))
     return FALSE;
   if (options->dry_run)

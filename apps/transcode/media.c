@@ -15,12 +15,16 @@
 /* Limit on the wait for the first packet of every stream. */
 #define TIMEOUT (10 * GST_SECOND)
 
+/* Within this time a transport stream tells all its programs (ETSI TS 101 154 wants 100 ms). */
+#define LOOK (2 * GST_SECOND)
+
 typedef struct {
   Media *media;
   GMutex lock;
   GCond changed;
   GstElement *pipeline;
-  guint demuxers; /* that may still find streams */
+  guint demuxers;  /* that may still find streams */
+  gboolean is_far; /* LOOK has been read of a stream */
 } Reader;
 
 typedef struct {
@@ -46,6 +50,7 @@ void media_free(Media *media)
     gst_toc_unref(media->toc);
   g_clear_pointer(&media->mp4, mp4_source_free);
   g_clear_pointer(&media->mkv, mkv_source_free);
+  programs_clear(&media->programs);
   g_free(media);
 }
 
@@ -143,8 +148,13 @@ static GstPadProbeReturn watch_stream(GstPad *pad, GstPadProbeInfo *info, gpoint
   g_mutex_lock(&watch->reader->lock);
   if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     take_event(watch, GST_PAD_PROBE_INFO_EVENT(info));
-  } else if (!GST_CLOCK_TIME_IS_VALID(watch->stream->first)) {
-    watch->stream->first = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+  } else {
+    const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+
+    if (!GST_CLOCK_TIME_IS_VALID(watch->stream->first))
+      watch->stream->first = time;
+    else if (GST_CLOCK_TIME_IS_VALID(time) && time > watch->stream->first + LOOK)
+      watch->reader->is_far = TRUE;
     g_cond_signal(&watch->reader->changed);
   }
   g_mutex_unlock(&watch->reader->lock);
@@ -210,8 +220,8 @@ static void watch_demuxer(GstBin *parsebin, GstBin *owner, GstElement *element, 
   g_signal_connect(element, "no-more-pads", G_CALLBACK(end_demuxer), reader);
 }
 
-/* Whether all streams are found and have had their first packet, except subtitles, whose first may
- * come at any time. */
+/* Whether all programs and streams are found, and streams have had their first packet, except
+ * subtitles, whose first may come at any time. */
 static gboolean knows_all(const Reader *reader)
 {
   for (guint i = 0; i < reader->media->streams->len; i++) {
@@ -221,7 +231,8 @@ static gboolean knows_all(const Reader *reader)
         !GST_CLOCK_TIME_IS_VALID(stream->first))
       return FALSE;
   }
-  return reader->media->streams->len > 0 && reader->demuxers == 0;
+  return reader->media->streams->len > 0 && reader->demuxers == 0 &&
+         (reader->is_far || programs_complete(&reader->media->programs));
 }
 
 /* parsebin exposes first what needs no parser. */
@@ -240,6 +251,17 @@ static void set_bus_error(GError **error, const gchar *path, GstMessage *message
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s", path, cause->message);
 }
 
+/* Called from the demuxer's thread, which posts what it reads of programs before their streams. */
+static GstBusSyncReply take_program(GstBus *bus, GstMessage *message, gpointer data)
+{
+  Reader *reader = data;
+
+  g_mutex_lock(&reader->lock);
+  programs_take(&reader->media->programs, message);
+  g_mutex_unlock(&reader->lock);
+  return GST_BUS_PASS;
+}
+
 /* Reads until all streams are known, or the bus has an error, the end, or a missing plugin. */
 static gboolean read_beginning(Reader *reader, GError **error)
 {
@@ -247,6 +269,7 @@ static gboolean read_beginning(Reader *reader, GError **error)
   const gint64 end = g_get_monotonic_time() + TIMEOUT / GST_USECOND;
   gboolean known = FALSE, failed = FALSE;
 
+  gst_bus_set_sync_handler(bus, take_program, reader, NULL);
   gst_element_set_state(reader->pipeline, GST_STATE_PLAYING);
   while (!known && g_get_monotonic_time() < end) {
     GstMessage *message =
@@ -269,6 +292,16 @@ static gboolean read_beginning(Reader *reader, GError **error)
   return !failed;
 }
 
+void media_prepare(const Media *media, GstElement *filesrc, GstElement *parsebin)
+{
+  g_object_set(filesrc, "location", media->path, NULL);
+  if (media->mp4)
+    mp4_source_hide_edits(media->mp4, filesrc);
+  if (media->keeps_ssa)
+    subtitles_keep_ssa(parsebin);
+  programs_choose(parsebin, media->program);
+}
+
 static gboolean read_streams(Media *media, GError **error)
 {
   Reader reader = {.media = media};
@@ -282,13 +315,9 @@ static gboolean read_streams(Media *media, GError **error)
   g_mutex_init(&reader.lock);
   g_cond_init(&reader.changed);
   reader.pipeline = gst_pipeline_new(NULL);
-  g_object_set(source, "location", media->path, NULL);
   gst_bin_add_many(GST_BIN(reader.pipeline), source, parsebin, NULL);
   gst_element_link(source, parsebin);
-  if (media->mp4)
-    mp4_source_hide_edits(media->mp4, source);
-  if (media->keeps_ssa)
-    subtitles_keep_ssa(parsebin);
+  media_prepare(media, source, parsebin);
   g_signal_connect(parsebin, "deep-element-added", G_CALLBACK(watch_demuxer), &reader);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
   good = read_beginning(&reader, error);
@@ -355,13 +384,49 @@ static gboolean has_few_tracks(const Media *media, GError **error)
   return FALSE;
 }
 
-Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
+/* The demuxer takes the first program that it finds, if none is chosen. */
+static gboolean check_program(Media *media, GError **error)
+{
+  const Programs *programs = &media->programs;
+  g_autofree gchar *all = programs_describe(programs);
+
+  if (media->program == 0 && programs->found->len > 1)
+    media->program = g_array_index(programs->found, guint, 0);
+  if (media->program == 0 || programs_have(programs, media->program))
+    return TRUE;
+  g_clear_error(error);
+  if (programs->found->len > 0)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" has no program %u, only %s.",
+                media->path, media->program, all);
+  else
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "\"%s\" has no program %u: only MPEG transport streams have programs.", media->path,
+                media->program);
+  return FALSE;
+}
+
+static void set_no_video(const Media *media, GError **error)
+{
+  g_autofree gchar *all = programs_describe(&media->programs);
+
+  if (media->program > 0)
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "There is no video in program %u of \"%s\". Choose one of %s with --program.",
+                media->program, media->path, all);
+  else
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", media->path);
+}
+
+Media *media_open(const gchar *path, gboolean keeps_ssa, guint program, GError **error)
 {
   g_autoptr(Media) media = g_new0(Media, 1);
   GStatBuf status;
+  gboolean is_read;
 
   media->path = g_strdup(path);
   media->keeps_ssa = keeps_ssa;
+  media->program = program;
+  programs_init(&media->programs);
   media->streams = g_ptr_array_new_with_free_func(free_stream);
   media->duration = GST_CLOCK_TIME_NONE;
   if (g_stat(path, &status) != 0 || g_access(path, R_OK) != 0) {
@@ -374,7 +439,10 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
     return NULL;
   }
   look_at_container(media);
-  if (!has_few_tracks(media, error) || !read_streams(media, error))
+  if (!has_few_tracks(media, error))
+    return NULL;
+  is_read = read_streams(media, error);
+  if (!check_program(media, error) || !is_read)
     return NULL;
   if (media->streams->len == 0) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": no stream is found in it.",
@@ -383,7 +451,7 @@ Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error)
   }
   media->video = find_video(media);
   if (!media->video) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);
+    set_no_video(media, error);
     return NULL;
   }
   if (g_str_has_suffix(gst_structure_get_name(gst_caps_get_structure(media->video->caps, 0)),

@@ -7,6 +7,7 @@
 
 #include "mkv-source.h"
 #include "mp4-source.h"
+#include "programs.h"
 
 #include <gst/gst.h>
 
@@ -44,14 +45,20 @@ typedef struct {
   guint attachments;        /* number of attachments, such as fonts */
   gboolean has_cover;       /* a picture among the tags */
   gboolean keeps_ssa;       /* SubStation Alpha subtitles keep their styles */
+  Programs programs;        /* of an MPEG transport stream */
+  guint program;            /* the number of the one that is read; 0: there is no choice */
 } Media;
 
 /* Opens `path` and reads its beginning. Without `keeps_ssa`, SubStation Alpha subtitles become
- * plain text. NULL with an error if the file does not exist, GStreamer does not know its type, or
- * it has no video. */
-Media *media_open(const gchar *path, gboolean keeps_ssa, GError **error);
+ * plain text. `program`: the number of the program to read; 0: the first. NULL with an error if the
+ * file does not exist, GStreamer does not know its type, or it has no such program or no video. */
+Media *media_open(const gchar *path, gboolean keeps_ssa, guint program, GError **error);
 void media_free(Media *media);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Media, media_free)
+
+/* Makes the elements of any pipeline read the file as media_open() did. `media` must outlive them.
+ */
+void media_prepare(const Media *media, GstElement *filesrc, GstElement *parsebin);
 
 /* A description such as "audio stream 2 (AAC, deu)". `index` counts media->streams. Caller frees.
  */

@@ -16,6 +16,7 @@ typedef struct {
   FILE *file;
   const GstVideoMasteringDisplayInfo *mastering;
   const GArray *flags;
+  GstClockTime end;
   guint tracks; /* that have been met */
 } Correction;
 
@@ -94,6 +95,15 @@ static void write_real(guint8 *place, gsize size, gdouble value)
     GST_WRITE_DOUBLE_BE(place, value);
 }
 
+/* In milliseconds, the unit of GStreamer's files. */
+static void raise_duration(guint8 *place, gsize size, GstClockTime end)
+{
+  const gdouble duration = (gdouble)end / GST_MSECOND;
+
+  if (size == 8 && GST_READ_DOUBLE_BE(place) < duration)
+    GST_WRITE_DOUBLE_BE(place, duration);
+}
+
 static gboolean holds_others(guint64 id)
 {
   return id == ID_TRACK || id == ID_VIDEO || id == ID_COLOUR || id == ID_MASTERING ||
@@ -125,6 +135,8 @@ static void correct(Correction *correction, guint8 *data, gsize size)
       correction->tracks++;
     if (holds_others(id))
       correct(correction, content, inside);
+    else if (id == ID_DURATION)
+      raise_duration(content, inside, correction->end);
     else if (id == ID_TAG_STRING)
       unescape(content, inside);
     else if (id == ID_TRACK_NAME &&
@@ -170,16 +182,17 @@ static gboolean correct_file(Correction *correction)
     at += length;
     if (id == ID_SEGMENT)
       continue;
-    if ((id == ID_TRACKS || id == ID_TAGS) && !correct_block(correction, at, inside))
+    if ((id == ID_INFO || id == ID_TRACKS || id == ID_TAGS) &&
+        !correct_block(correction, at, inside))
       return FALSE;
     at += inside;
   }
 }
 
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
-                            const GArray *flags, GError **error)
+                            const GArray *flags, GstClockTime end, GError **error)
 {
-  Correction correction = {g_fopen(path, "r+b"), mastering, flags, 0};
+  Correction correction = {g_fopen(path, "r+b"), mastering, flags, end, 0};
   gboolean good = correction.file != NULL && correct_file(&correction);
 
   if (correction.file)

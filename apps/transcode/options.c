@@ -21,6 +21,7 @@
   "  --encoder NAME    h264, h265, av1 or vp9 (default: the codec of IN), or an\n"                 \
   "                    element with its properties: \"x264enc speed-preset=slow quantizer=18\"\n"  \
   "  --quality N       of encoders that the program chooses; smaller is better\n"                  \
+  "  --program N       of a recording of several programs (default: the first)\n"                  \
   "  --overwrite       replace OUT if it exists\n"                                                 \
   "  --keep-going      filter what can be decoded of a broken file\n"                              \
   "  --dry-run         print the gst-launch-1.0 line that does it, and end\n"                      \
@@ -79,6 +80,18 @@ static gboolean read_part(Options *options, const gchar *text, GError **error)
   return FALSE;
 }
 
+static gboolean read_program(Options *options, const gchar *text, GError **error)
+{
+  gchar rest;
+
+  if (!text || (sscanf(text, "%u%c", &options->program, &rest) == 1 && options->program >= 1 &&
+                options->program <= G_MAXUINT16))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "--program takes the number of a program, 1 to %d, not \"%s\".", G_MAXUINT16, text);
+  return FALSE;
+}
+
 static gboolean read_join(Options *options, const gchar *text, GError **error)
 {
   gchar rest;
@@ -118,7 +131,7 @@ static const gchar *file_with_dash(gint argc, gchar **argv)
 
 gboolean options_parse(Options *options, int *argc, char ***argv, GError **error)
 {
-  g_autofree gchar *part = NULL, *join = NULL;
+  g_autofree gchar *part = NULL, *join = NULL, *program = NULL;
   g_auto(GStrv) files = NULL;
   gdouble quality = -1;
   gboolean good;
@@ -131,6 +144,7 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
       {"to-sdr", 0, 0, G_OPTION_ARG_NONE, &options->to_sdr, NULL, NULL},
       {"encoder", 0, 0, G_OPTION_ARG_STRING, &options->encoder, NULL, NULL},
       {"quality", 0, 0, G_OPTION_ARG_DOUBLE, &quality, NULL, NULL},
+      {"program", 0, 0, G_OPTION_ARG_STRING, &program, NULL, NULL},
       {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
       {"keep-going", 0, 0, G_OPTION_ARG_NONE, &options->keep_going, NULL, NULL},
       {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options->dry_run, NULL, NULL},
@@ -155,7 +169,8 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
   else if (!good)
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists the options.", cause->message);
   good = good && read_files(options, files, error) && read_part(options, part, error) &&
-         read_join(options, join, error) && check(options, error);
+         read_join(options, join, error) && read_program(options, program, error) &&
+         check(options, error);
   return good;
 }
 

@@ -12,6 +12,7 @@ typedef struct {
   gchar *encoder;  /* NULL: chosen by the program */
   gboolean to_sdr; /* HDR becomes SDR */
   gdouble quality; /* negative: the encoder's default */
+  guint program;   /* of a transport stream; 0: the first */
   gdouble chunk;   /* least length of a chunk in seconds */
   gboolean overwrite, keep_going, dry_run, json;
   guint part, parts; /* --part K/N; 0: none */

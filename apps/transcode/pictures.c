@@ -32,18 +32,17 @@ static GstCaps *decode_first(const Media *media, const gchar *decoder)
   const gchar *words[] = {"filesrc", "name=file", "!", "parsebin", "name=in",  pad,
                           "!",       decoder,     "!", "fakesink", "name=end", NULL};
   GstElement *pipeline = gst_parse_launchv(words, NULL);
-  g_autoptr(GstElement) file = NULL, end = NULL;
+  g_autoptr(GstElement) file = NULL, in = NULL, end = NULL;
   g_autoptr(GstPad) sink = NULL;
   GstCaps *caps;
 
   if (!pipeline)
     return NULL;
   file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+  in = gst_bin_get_by_name(GST_BIN(pipeline), "in");
   end = gst_bin_get_by_name(GST_BIN(pipeline), "end");
   sink = gst_element_get_static_pad(end, "sink");
-  g_object_set(file, "location", media->path, NULL);
-  if (media->mp4)
-    mp4_source_hide_edits(media->mp4, file);
+  media_prepare(media, file, in);
   gst_element_set_state(pipeline, GST_STATE_PAUSED);
   gst_element_get_state(pipeline, NULL, NULL, TIMEOUT);
   caps = gst_pad_get_current_caps(sink);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Plans a run: chooses elements, and writes the pipeline as words for gst-launch-1.0.
+ * Plans a run: chooses elements, and finds out what is lost.
  */
 #pragma once
 
@@ -17,6 +17,9 @@
 #define RECIPE_CODED   "coded" /* the queue behind the encoder and its parser */
 #define RECIPE_MUX     "mux"
 #define RECIPE_SINK    "sink"
+
+#define RECIPE_TONEMAP   "cudatonemap"
+#define RECIPE_CUDA_CAPS "video/x-raw(memory:CUDAMemory)"
 
 /* How a file is filtered. */
 typedef struct {
@@ -39,27 +42,12 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Container *contai
                      const Options *options, GError **error);
 void recipe_clear(Recipe *recipe);
 
-/* The words (gchar *, without NULL at the end) of the whole pipeline, from the file to `output`. */
-GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
-
 /* TRUE if a stream other than the video is copied. */
 gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
 /* The rotation to store for the new video, such as "rotate-90"; NULL: none. Caller frees. */
 gchar *recipe_orientation(const Recipe *recipe);
 
-/* The words of the pipeline from the file to a part: coded video in GStreamer's data protocol
- * (GDP). */
-GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);
-
-/* The words of the pipeline that joins the parts in `directory` whose names match `pattern` with
- * the rest of the file. */
-GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
-                       const gchar *output);
-
 /* The time scale for MP4 files: units a second in which frame durations and milliseconds are whole
  * numbers. */
 guint recipe_time_scale(const Recipe *recipe);
-
-/* The words as a line for a shell. Caller frees. */
-gchar *recipe_command_line(const GPtrArray *words);

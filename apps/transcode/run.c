@@ -3,6 +3,7 @@
 
 #include "chunks.h"
 #include "decoding.h"
+#include "failures.h"
 #include "output.h"
 #include "subtitles.h"
 #include "timeline.h"
@@ -12,8 +13,6 @@
 #include "apps/common/error.h"
 #include "apps/common/signals.h"
 #include "apps/common/terminal.h"
-
-G_DEFINE_QUARK(transcode - error - quark, transcode_error)
 
 #define TICK_MS 100
 
@@ -30,6 +29,7 @@ typedef struct {
   GMainLoop *loop;
   Chunks chunks;
   Decoding decoding;
+  TimelineEnd end;
   Progress *progress;
   gint joined; /* packets of parts sent to the muxer; atomic */
   gboolean backends_reported;
@@ -71,114 +71,8 @@ static GError *broken_error(Run *run, GstClockTime time, const gchar *cause)
 {
   GstClockTime position;
   const guint frames = chunks_progress(&run->chunks, &position);
-  g_autofree gchar *where = progress_time(GST_CLOCK_TIME_IS_VALID(time) ? time : position);
 
-  return g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                     "\"%s\" is broken at %s: %s (%u frames had been filtered).%s",
-                     run->recipe->media->path, where, cause, frames,
-                     run->options->keep_going ? "" : " --keep-going filters what can be decoded.");
-}
-
-static gboolean is_from(const GstMessage *message, GstElement *pipeline, const gchar *name)
-{
-  g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-
-  return element && (GST_MESSAGE_SRC(message) == GST_OBJECT(element) ||
-                     gst_object_has_as_ancestor(GST_MESSAGE_SRC(message), GST_OBJECT(element)));
-}
-
-static void get_size(const GstCaps *caps, gint *width, gint *height)
-{
-  *width = *height = 0;
-  if (caps) {
-    gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", width);
-    gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", height);
-  }
-}
-
-/* Explains an error of the muxer, which may have refused new caps: it then still has the old ones.
- */
-static GError *muxer_error(Run *run, const gchar *cause)
-{
-  g_autoptr(GstElement) coded = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_CODED);
-  g_autoptr(GstPad) pad = coded ? gst_element_get_static_pad(coded, "src") : NULL;
-  g_autoptr(GstPad) peer = pad ? gst_pad_get_peer(pad) : NULL;
-  g_autoptr(GstCaps) now = pad ? gst_pad_get_current_caps(pad) : NULL;
-  g_autoptr(GstCaps) before = peer ? gst_pad_get_current_caps(peer) : NULL;
-  gint width, height, width_before, height_before, across = 1, down = 1;
-
-  get_size(now, &width, &height);
-  get_size(before, &width_before, &height_before);
-  if (!before || !now || gst_caps_is_equal(before, now))
-    return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->container->muxer, cause);
-  if (width == width_before && height == height_before)
-    return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                       "The video changes its frame rate or colours, which %s cannot hold: put "
-                       "\"videorate ! video/x-raw,framerate=25/1\" into the filter.",
-                       run->recipe->container->name);
-  gst_structure_get_fraction(gst_caps_get_structure(before, 0), "pixel-aspect-ratio", &across,
-                             &down);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                     "The picture changes its size from %dx%d to %dx%d, which %s cannot hold: "
-                     "\"videoscale ! video/x-raw,width=%d,height=%d,pixel-aspect-ratio=%d/%d\" at "
-                     "the end of --filter keeps one.",
-                     width_before, height_before, width, height, run->recipe->container->name,
-                     width_before, height_before, across, down);
-}
-
-static GError *encoder_error(Run *run, const gchar *cause)
-{
-  g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FRAMES);
-  g_autoptr(GstPad) pad = gst_element_get_static_pad(frames, "src");
-  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
-  gint width, height;
-
-  get_size(caps, &width, &height);
-  if (width % 2 == 0 && height % 2 == 0)
-    return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->encoder.words[0], cause);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                     "%s does not take pictures of %dx%d: %s With 4:2:0 most encoders want even "
-                     "sizes: \"videocrop right=%d bottom=%d\" in the filter makes one.",
-                     run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
-}
-
-/* Explains a failed negotiation: errors do not tell which element failed, and parsebin posts none
- * of a demuxer that it is just starting. */
-static GError *negotiation_error(Run *run)
-{
-  gint width, height;
-
-  get_size(run->recipe->media->video->caps, &width, &height);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                     "Filter, %s and %s have no format in common for the pictures of \"%s\" "
-                     "(%dx%d). Another kind of file or --encoder may take them.",
-                     run->recipe->encoder.words[0], run->recipe->container->name,
-                     run->recipe->media->path, width, height);
-}
-
-static GError *error_of(Run *run, GstMessage *message)
-{
-  g_autoptr(GError) cause = NULL;
-  g_autofree gchar *details = NULL;
-
-  gst_message_parse_error(message, &cause, &details);
-  if (details && (strstr(details, "not-linked") || strstr(details, "not-negotiated")))
-    return negotiation_error(run);
-  if (is_from(message, run->pipeline, RECIPE_SINK))
-    return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                       "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
-                       g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT)
-                           ? "the disk is full."
-                           : cause->message);
-  if (is_from(message, run->pipeline, RECIPE_IN) || is_from(message, run->pipeline, RECIPE_FILE) ||
-      is_from(message, run->pipeline, RECIPE_DECODER))
-    return broken_error(run, GST_CLOCK_TIME_NONE, cause->message);
-  if (is_from(message, run->pipeline, RECIPE_ENCODER))
-    return encoder_error(run, cause->message);
-  if (is_from(message, run->pipeline, RECIPE_MUX))
-    return muxer_error(run, cause->message);
-  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s",
-                     app_element_name(GST_MESSAGE_SRC(message)), cause->message);
+  return failure_broken(run->plan, frames, GST_CLOCK_TIME_IS_VALID(time) ? time : position, cause);
 }
 
 static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
@@ -206,7 +100,7 @@ static void take_warning(Run *run, GstMessage *message)
 
   gst_message_parse_warning(message, &warning, NULL);
   if (!g_error_matches(warning, GST_STREAM_ERROR, GST_STREAM_ERROR_DEMUX) ||
-      !is_from(message, run->pipeline, RECIPE_IN))
+      !failure_is_from(message, run->pipeline, RECIPE_IN))
     return;
   error = broken_error(run, GST_CLOCK_TIME_NONE, warning->message);
   if (!run->options->keep_going) {
@@ -229,7 +123,8 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     g_main_loop_quit(run->loop);
     break;
   case GST_MESSAGE_ERROR: {
-    GError *error = error_of(run, message);
+    const guint frames = chunks_progress(&run->chunks, &time);
+    GError *error = failure_of(run->plan, run->pipeline, message, frames, time);
 
     if (run->options->keep_going &&
         g_error_matches(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN)) {
@@ -247,7 +142,7 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
     if (gst_structure_get_uint64(gst_message_get_structure(message), "time", &time))
       stop(run, broken_error(run, time, "a frame cannot be decoded"));
     else
-      stop(run, negotiation_error(run));
+      stop(run, failure_to_negotiate(run->recipe));
     break;
   default:
     break;
@@ -358,11 +253,8 @@ static void attach_source(Run *run)
 
   if (!in)
     return;
-  if (media->mp4)
-    mp4_source_hide_edits(media->mp4, file);
+  media_prepare(media, file, in);
   g_signal_connect(in, "pad-added", G_CALLBACK(take_pad), run);
-  if (media->keeps_ssa)
-    subtitles_keep_ssa(in);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
   subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
@@ -467,10 +359,12 @@ static void attach(Run *run)
 }
 
 /* Sets on the muxer what it cannot know from the streams. */
-static void tell_muxer(const Run *run)
+static void attach_muxer(Run *run)
 {
   g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
 
+  if (muxer)
+    timeline_watch_end(&run->end, muxer);
   if (muxer && run->recipe->media->toc && GST_IS_TOC_SETTER(muxer))
     gst_toc_setter_set_toc(GST_TOC_SETTER(muxer), run->recipe->media->toc);
   if (muxer && run->recipe->container->is_quicktime) {
@@ -557,6 +451,7 @@ static void check_result(Run *run, RunResult *result)
 {
   GstClockTime ignored;
 
+  result->end = run->end.time;
   if (run->plan->packets > 0) {
     result->frames = g_atomic_int_get(&run->joined);
     return;
@@ -580,7 +475,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);
   attach(&run);
-  tell_muxer(&run);
+  attach_muxer(&run);
   play(&run);
   if (!run.error)
     check_result(&run, result);

@@ -30,7 +30,8 @@ typedef struct {
 /* The result of a run. */
 typedef struct {
   guint frames;
-  guint broken; /* frames of the source that are broken or missing */
+  GstClockTime end; /* of the last packet of a file; 0 for parts */
+  guint broken;     /* frames of the source that are broken or missing */
   GstClockTime first_broken;
 } RunResult;
 

@@ -116,3 +116,36 @@ void timeline_attach(const Media *media, GstElement *parsebin, gboolean with_lea
   move->with_leads = with_leads;
   g_signal_connect_data(parsebin, "pad-added", G_CALLBACK(attach_to), move, free_move, 0);
 }
+
+static GstPadProbeReturn watch_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  TimelineEnd *end = data;
+  const GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
+  g_autoptr(GstEvent) event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+  const GstSegment *segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  if (event) {
+    gst_event_parse_segment(event, &segment);
+    time = gst_segment_to_running_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(packet));
+  }
+  if (!GST_CLOCK_TIME_IS_VALID(time))
+    return GST_PAD_PROBE_OK;
+  if (GST_BUFFER_DURATION_IS_VALID(packet))
+    time += GST_BUFFER_DURATION(packet);
+  g_mutex_lock(&end->lock);
+  end->time = MAX(end->time, time);
+  g_mutex_unlock(&end->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static gboolean watch_pad(GstElement *muxer, GstPad *pad, gpointer data)
+{
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, watch_packet, data, NULL);
+  return TRUE;
+}
+
+void timeline_watch_end(TimelineEnd *end, GstElement *muxer)
+{
+  gst_element_foreach_sink_pad(muxer, watch_pad, end);
+}

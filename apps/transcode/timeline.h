@@ -19,3 +19,12 @@ GstClockTime timeline_lead(const Media *media, const MediaStream *stream);
  * container stores leads, and a file that starts late begins at 0; else it starts as late as
  * before. */
 void timeline_attach(const Media *media, GstElement *parsebin, gboolean with_leads);
+
+/* When the last packet of a file ends. */
+typedef struct {
+  GMutex lock;
+  GstClockTime time;
+} TimelineEnd;
+
+/* Sets `end`, which is zeros and must outlive `muxer`, as packets come to the muxer's pads. */
+void timeline_watch_end(TimelineEnd *end, GstElement *muxer);

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "harness.h"
 #include "llf.h"
 
@@ -31,4 +33,15 @@ static inline CfTestPicture *picture(CfFormat format, int width, int height, CfL
 
   cf_picture_fill(result, pattern, CF_ALPHA_RANDOM, seed);
   return result;
+}
+
+/* The reference is always the exact filter, so it is tested with one method only. */
+static inline bool has_method(const CfTest *test, CfLlfMethod method)
+{
+  return strcmp(test->engine->name, "reference") != 0 || method == CF_LLF_EXACT;
+}
+
+static inline bool has_mode(CfFormat format, CfLlfMethod method, CfLlfColorMode mode)
+{
+  return mode != CF_LLF_RGB || (cf_format_info(format)->rgb && method == CF_LLF_EXACT);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A run of the program, step by step."""
+import fcntl
 import os
 import time
 import types
@@ -29,6 +30,7 @@ class Job:
         self.output, self.video_only = options.output, options.video_only
         self.sidecar = None if options.no_sidecar else options.sidecar or f"{options.output}.json"
         self.parts = []
+        self.locks = []  # held by the files that are open
         self.source_codec = None
         self.size = 0, 0  # of the upright picture
         self.plan = None
@@ -76,8 +78,29 @@ class Job:
         video = [] if self.options.detect_only else [self.output]
         return video + ([self.sidecar] if self.sidecar else [])
 
+    def begin(self):
+        """Creates the unfinished files, and locks them until the program ends; one program at a
+        time writes a file."""
+        for path in self.results():
+            part = f"{path}.part"
+            try:
+                lock = open(part, "ab")
+            except OSError as error:
+                raise Problem(f"{part} cannot be written: {error.strerror}") from error
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                lock.close()
+                raise Problem(f"{path} is being written by another "
+                              "cudafilters-anonymize") from error
+            except OSError:
+                pass  # a file system without locks
+            self.locks.append(lock)
+            self.parts.append(part)
+
     def run(self):
         begun = time.monotonic()
+        self.begin()
         frames, pictures = self.look()
         self.size = pictures.width, pictures.height
         if self.given:
@@ -170,7 +193,6 @@ class Job:
 
     def write_sidecar(self, pictures, counts):
         part = f"{self.sidecar}.part"
-        self.parts.append(part)
         options = self.options
         head = {
             "program": f"cudafilters-anonymize {self.version}",
@@ -190,7 +212,6 @@ class Job:
 
     def filter_and_check(self, is_turned):
         part = f"{self.output}.part"
-        self.parts.append(part)
         for _ in range(MOST_ROUNDS):
             self.filter(part, is_turned)
             found = self.find_again(part) if self.options.check else set()

@@ -59,8 +59,14 @@ def head_of(place):
     if place.kind == "test":
         return (f"videotestsrc is-live=true pattern={place.where} ! "
                 "video/x-raw,format=I420,width=1280,height=720,framerate=25/1")
-    return (f"uridecodebin uri={quoted(place.where)} expose-all-streams=false "
+    return (f"uridecodebin name=reader uri={quoted(place.where)} expose-all-streams=false "
             "caps=video/x-raw(ANY)")
+
+
+def take_decoders_of_any_output(reader):
+    """Makes uridecodebin use vp8alphadecodebin and vp9alphadecodebin, whose pad templates say ANY:
+    it discards decoders whose output it should go on from and is none of its `caps`."""
+    reader.connect("autoplug-continue", lambda _reader, _pad, caps: not caps.is_any())
 
 
 def detached(sample):
@@ -110,6 +116,9 @@ class Source:
             return
         self._pipeline.get_by_name("format").set_property(
             "caps", Gst.Caps.from_string(f"video/x-raw,format={{{','.join(formats)}}}"))
+        reader = self._pipeline.get_by_name("reader")
+        if reader:
+            take_decoders_of_any_output(reader)
         out = self._pipeline.get_by_name("out")
         out.connect("new-sample", self._take, "pull-sample")
         out.connect("new-preroll", self._take, "pull-preroll")

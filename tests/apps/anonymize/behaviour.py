@@ -215,6 +215,24 @@ def check_full_disk(tap, place):
     check_refusal(tap, place, "a full disk", f"{place.output}.part: ", process, 1)
 
 
+def check_company(tap, place):
+    """Two programs write the same file."""
+    words = [str(files.PROGRAM), "--detector", "haar", "--min-face", "0.02"]
+    long = place.folder / "long.mkv"
+    files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
+    with subprocess.Popen([*words, str(long), str(place.output)], stderr=subprocess.PIPE,
+                          text=True) as first:
+        first.stderr.readline()
+        second = place.anonymize()
+        tap.check(second.returncode == 1 and "written by another" in second.stderr and
+                  place.output.with_name("out.mp4.part").exists(),
+                  "a second program for the same file", second.stderr)
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=30)
+    tap.check(not [name for name in place.names() if name.startswith("out")],
+              "... and the first cleans up", str(place.names()))
+
+
 def check_signals(tap, place):
     long = place.folder / "long.mkv"
     files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
@@ -315,6 +333,7 @@ def run(tap):
         check_files(tap, place)
         check_broken(tap, place)
         check_full_disk(tap, place)
+        check_company(tap, place)
         check_signals(tap, place)
         check_waits(tap, place)
         check_check(tap, place)

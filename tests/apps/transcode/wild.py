@@ -33,6 +33,47 @@ def check_streams_that_come_late(tap, directory):
     tap.check(all("mux.audio_0" in line for line in lines), "FLV keeps its sound", str(lines))
 
 
+def check_programs(tap, directory):
+    """A receiver's recording of two channels, and of a radio before one."""
+    source, result = directory / "two.ts", directory / "two.mkv"
+    make(source, "-map", "0", "-map", "2", "-map", "1", "-map", "2", *X264, "-c:a", "aac",
+         "-program", "program_num=17:st=0:st=1", "-program", "program_num=42:st=2:st=3",
+         inputs=("-f", "lavfi", "-i", "testsrc=size=64x48:duration=2", *AAC))
+    for words, width, warned in (((), 320, True), (("--program", "17"), 320, False),
+                                 (("--program", "42"), 64, False),
+                                 (("--program", "42", "--resume"), 64, False)):
+        said = filtered(tap, source, result, " ".join(("two programs", *words)), "--overwrite",
+                        *words)
+        found = [stream.get("width") for stream in clips.streams(result)]
+        tap.check(found == [width, None], f"... the picture of {width} and its sound", str(found))
+        tap.check(("program 17 is read, of 17 and 42" in said) == warned, "... a warning", said)
+    for words, what in (("5", "17 and 42"), ("x", "1 to 65535")):
+        status, _, said = transcode(source, result, "--filter", "identity", "--overwrite",
+                                    "--program", words)
+        tap.check(status == 2 and words in said and what in said, f"--program {words}", said)
+    make(source, "-map", "1", "-map", "0", "-map", "1", *X264, "-c:a", "aac",
+         "-program", "program_num=7:st=0", "-program", "program_num=9:st=1:st=2", inputs=AAC)
+    status, _, said = transcode(source, result, "--filter", "identity", "--overwrite")
+    tap.check(status == 1 and "one of 7 and 9" in said, "a radio program first", said)
+    status, _, said = transcode(directory / "late.mp4", result, "--filter", "identity",
+                                "--overwrite", "--program", "1")
+    tap.check(status == 2 and "transport streams" in said, "an MP4 has no programs", said)
+
+
+def check_late_sound(tap, directory):
+    """Sound that goes on after the picture, and starts after it; from an MP4, which has an edit
+    list for that, and joined from parts."""
+    source, result = directory / "late.mp4", directory / "late.mkv"
+    make(source, "-map", "0", "-map", "1", *X264, "-c:a", "aac",
+         inputs=("-itsoffset", "3", "-f", "lavfi", "-i", "sine=duration=4"))
+    wanted = clips.ffprobe(source, "-show_format")["format"]["duration"]
+    for words in ((), ("--resume", "--overwrite")):
+        filtered(tap, source, result, " ".join(("sound that starts late", *words)), *words)
+        found = clips.ffprobe(result, "-show_format")["format"]["duration"]
+        tap.check(abs(float(found) - float(wanted)) < 0.03, "... the file is as long",
+                  f"{found} s, not {wanted}")
+
+
 def check_second_video(tap, directory):
     source, result = directory / "two.mkv", directory / "two.mp4"
     make(source, "-map", "0", "-map", "1", *X264, inputs=(
@@ -129,6 +170,8 @@ def run(tap):
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         check_streams_that_come_late(tap, directory)
+        check_late_sound(tap, directory)
+        check_programs(tap, directory)
         check_second_video(tap, directory)
         check_ranges(tap, directory)
         check_subtitles_of_the_web(tap, directory)

@@ -4,6 +4,8 @@
 kinds; and what goes wrong is told."""
 import math
 import pathlib
+import shutil
+import subprocess
 import tempfile
 
 import driver
@@ -219,6 +221,24 @@ def check_hdr(tap, window, folder):
     tuning.set_format("automatic")
 
 
+def check_transparent_video(tap, window, folder):
+    """VP8 and VP9 with alpha, which GStreamer decodes in bins."""
+    if not shutil.which("ffmpeg"):
+        tap.skip("video with alpha", "ffmpeg is missing")
+        return
+    window.tuning.choose("cudablockavg")
+    for codec in ("libvpx", "libvpx-vp9"):
+        path = folder / f"{codec}.webm"
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+                        "testsrc2=size=64x48:duration=1,format=yuva420p", "-c:v", codec,
+                        "-auto-alt-ref", "0", str(path)], check=True)
+        window.errors.clear()
+        window.tuning.open(str(path))
+        tap.check(window.wait_for_frames(3) and not window.errors and
+                  not window.tuning.is_opaque(), f"video of {codec} with alpha plays",
+                  str(window.errors))
+
+
 def check_faces(tap, window, folder):
     """The preset face-mask hides what facedetect finds, and all while there is no detector."""
     from cudafilters_tuner.source import has_faces
@@ -307,6 +327,7 @@ def run(tap):
         check_refusal(tap, window)
         check_sources(tap, window, pathlib.Path(name))
         check_hdr(tap, window, pathlib.Path(name))
+        check_transparent_video(tap, window, pathlib.Path(name))
         check_faces(tap, window, pathlib.Path(name))
         check_errors(tap, window, pathlib.Path(name))
     window.close()
