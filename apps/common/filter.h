@@ -7,10 +7,10 @@
 #include <gst/gst.h>
 
 /* A bin (floating) with the ghost pads "sink" and "src" from a `description` in the syntax of
- * gst-launch-1.0, such as "cudallf alpha=0.4 ! cudablockavg". NULL with an error:
- *   APP_ERROR_USAGE    unknown property, value that is not allowed, syntax error, or a chain that
- * does not take or give raw video APP_ERROR_MISSING  unknown element; the message names the package
- * that has it An empty `description` gives a bin that passes frames unchanged. */
+ * gst-launch-1.0, such as "cudallf alpha=0.4 ! cudablockavg". An empty `description` gives a bin
+ * that passes frames unchanged. NULL with an error: APP_ERROR_USAGE for an unknown property, a
+ * value that is not allowed, a syntax error, or a chain that does not take or give raw video;
+ * APP_ERROR_MISSING for an unknown element, with the package that has it. */
 GstElement *app_filter_new(const gchar *description, GError **error);
 
 /* Calls `each` for every element in `filter` and in its bins, in the order of the chain, until it
