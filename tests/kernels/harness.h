@@ -3,15 +3,11 @@
  * Runs the test cases of one effect and prints TAP. Modelled on dav1d's checkasm: every engine in
  * the effect's table runs the same cases.
  *
- *   static void constant_stays(CfTest *test)           one function per case; it may loop over
- * sizes static const CfTestCase cases[] = {{"constant-stays", constant_stays, CF_EACH_ENGINE},
- * {0}}; static const CfTestSuite suite = {&cf_blockavg, cases}; int main(int argc, char **argv) {
- * return cf_test_main(&suite, argc, argv); }
+ * A suite is a table of cases, a function each, which may loop over sizes; main() hands the suite
+ * to cf_test_main(). tests/kernels/blockavg.c shows one.
  *
- * With a packed format, cases work on planar pictures; rigs pack them for the engine under test.
- *
- * Command line: [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...] --cpu limits the
- * instruction set (cpu/common/level.h); everything is skipped where that is no limit.
+ * Command line: [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...]. With --cpu, the
+ * instruction set is limited (cpu/common/level.h); everything is skipped where that is no limit.
  */
 #pragma once
 
