@@ -231,8 +231,7 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
     return write_file(recipe, options, words, index->packets, progress, error);
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
               "In \"%s\" these of %u parts are missing or not whole: %s. Make them with --part and "
-              "the same "
-              "--program, --filter, --to-sdr, --encoder, --quality and --chunk.",
+              "the same --program, --filter, --to-sdr, --encoder, --quality and --chunk.",
               parts->directory, parts->count, missing);
   return FALSE;
 }
