@@ -89,6 +89,22 @@ GstCudaContext *context_of(GstBuffer *buffer)
   return GST_CUDA_MEMORY_CAST(memory)->context;
 }
 
+GstCudaContext *context_of_element(GstElement *element)
+{
+  GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+  GstPad *pad = gst_element_get_static_pad(element, "src");
+  GstCudaContext *found = NULL;
+  GstContext *context;
+
+  fail_unless(gst_pad_query(pad, query));
+  gst_query_parse_context(query, &context);
+  fail_unless(gst_structure_get(gst_context_get_structure(context), GST_CUDA_CONTEXT_TYPE,
+                                GST_TYPE_CUDA_CONTEXT, &found, NULL));
+  gst_query_unref(query);
+  gst_object_unref(pad);
+  return found;
+}
+
 int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *),
                      GstCudaContext **context)
 {

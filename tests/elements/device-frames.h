@@ -25,6 +25,9 @@ GstBuffer *device_buffer(GstBufferPool *pool, const CfTestPicture *picture);
 /* The context that a frame lies in. */
 GstCudaContext *context_of(GstBuffer *buffer);
 
+/* The context that an element which has started works in; transfer full. */
+GstCudaContext *context_of_element(GstElement *element);
+
 /* main() of tests that share one CUDA context, which they find in `*context`. Skipped where none
  * can be created. */
 int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *),

@@ -14,6 +14,7 @@
 #include "filter.h"
 #include "picture.h"
 #include "runtime.h"
+#include "settings.h"
 
 #define N(array) (int)(sizeof(array) / sizeof(array)[0])
 
@@ -153,26 +154,6 @@ static int check_case(const Case *c, const char *name)
   return failures;
 }
 
-static void *parse(const CfEffect *effect, const char *first, const char *second)
-{
-  void *params = calloc(1, effect->params_size);
-  CfStatus status = {CF_OK, ""};
-  char text[256];
-
-  cf_params_init(effect->params, params);
-  snprintf(text, sizeof text, "%s %s", first, second);
-  for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-    char *value = strchr(word, '=');
-
-    *value++ = '\0';
-    if (!cf_params_parse(effect->params, params, word, value, &status)) {
-      fprintf(stderr, "%s\n", status.message);
-      abort();
-    }
-  }
-  return params;
-}
-
 static bool fits(const Case *c, const void *params)
 {
   CfStatus status = {CF_OK, ""};
@@ -192,8 +173,8 @@ static void test_work(int number, int work, CfFormat format, int code)
     c.video.transfer = CF_TRANSFER_PQ;
 
   c.engine = cf_effect_engine(c.effect, "cuda");
-  c.params = parse(c.effect, works[work].settings, "");
-  c.other = parse(c.effect, works[work].settings, works[work].other);
+  c.params = cf_settings_parse(c.effect, works[work].settings, "");
+  c.other = cf_settings_parse(c.effect, works[work].settings, works[work].other);
   c.job = (CfJob){
       .source = source->planes, .destination = result->planes, .regions = works[work].regions};
   fake_runtime_set_code(code);

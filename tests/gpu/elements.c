@@ -311,23 +311,6 @@ GST_START_TEST(caps_and_properties_change)
 }
 GST_END_TEST
 
-/* Of an element that has started; transfer full. */
-static GstCudaContext *its_context(GstElement *element)
-{
-  GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
-  GstPad *pad = gst_element_get_static_pad(element, "src");
-  GstCudaContext *found = NULL;
-  GstContext *context;
-
-  fail_unless(gst_pad_query(pad, query));
-  gst_query_parse_context(query, &context);
-  fail_unless(gst_structure_get(gst_context_get_structure(context), GST_CUDA_CONTEXT_TYPE,
-                                GST_TYPE_CUDA_CONTEXT, &found, NULL));
-  gst_query_unref(query);
-  gst_object_unref(pad);
-  return found;
-}
-
 GST_START_TEST(pipelines_share_a_context)
 {
   GstElement *elements[2];
@@ -338,7 +321,7 @@ GST_START_TEST(pipelines_share_a_context)
     gst_object_ref_sink(elements[i]);
     gst_util_set_object_arg(G_OBJECT(elements[i]), "backend", "cuda");
     fail_unless(gst_element_set_state(elements[i], GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS);
-    contexts[i] = its_context(elements[i]);
+    contexts[i] = context_of_element(elements[i]);
   }
   fail_unless(contexts[0] == contexts[1]);
   for (int i = 0; i < 2; i++) {

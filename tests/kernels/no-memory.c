@@ -4,9 +4,7 @@
  * goes on with the settings that it had, and works when tried again; nothing is left over. The
  * linker replaces malloc, calloc, aligned_alloc and free by __wrap_malloc and so on.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "blockavg.h"
 #include "filter.h"
@@ -14,6 +12,7 @@
 #include "harness.h"
 #include "llf.h"
 #include "sepconv.h"
+#include "settings.h"
 #include "tonemap.h"
 
 /* Allocations in this life, which of them fails (0: none), and blocks that are not freed. */
@@ -186,24 +185,6 @@ static void live_with_each_failure(Case *c)
   failing = 0;
 }
 
-static void *parse(CfTest *test, const CfEffect *effect, const char *first, const char *second)
-{
-  void *params = calloc(1, effect->params_size);
-  CfStatus status = {CF_OK, ""};
-  char text[256];
-
-  cf_params_init(effect->params, params);
-  snprintf(text, sizeof text, "%s %s", first, second);
-  for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-    char *value = strchr(word, '=');
-
-    *value++ = '\0';
-    CF_EXPECT(test, cf_params_parse(effect->params, params, word, value, &status), "%s",
-              status.message);
-  }
-  return params;
-}
-
 static void test_work(CfTest *test, const CfEffect *effect, const Work *work, CfFormat format)
 {
   const CfVideo destination = cf_video(format, 26, 18);
@@ -213,8 +194,8 @@ static void test_work(CfTest *test, const CfEffect *effect, const Work *work, Cf
             .regions = work->regions,
             .video = destination};
 
-  c.params = parse(test, effect, work->settings, "");
-  c.other = parse(test, effect, work->settings, work->other);
+  c.params = cf_settings_parse(effect, work->settings, "");
+  c.other = cf_settings_parse(effect, work->settings, work->other);
   if (effect->check_destination)
     c.video.transfer = CF_TRANSFER_PQ;
   c.source = cf_picture_new(&c.video, CF_LAYOUT_ALIGNED);
