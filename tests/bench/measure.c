@@ -144,11 +144,12 @@ static bool measure_host(Bench *bench, CfStatus *status)
     const double used = clock_ms(CLOCK_PROCESS_CPUTIME_ID), before = cf_now_ms();
     if (!run_engine(bench, i, status))
       return false;
+    const double after = cf_now_ms();
     const double cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - used;
-    const double between = cf_now_ms();
+    const double before_copy = cf_now_ms();
     run_copy(bench, i, status);
-    bench->engine_ms[i] = between - before;
-    bench->copy_ms[i] = cf_now_ms() - between;
+    bench->engine_ms[i] = after - before;
+    bench->copy_ms[i] = cf_now_ms() - before_copy;
     bench->cpu_ms = i ? fmin(bench->cpu_ms, cpu_ms) : cpu_ms;
   }
   return true;

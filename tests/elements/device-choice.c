@@ -171,12 +171,6 @@ static void add_tests(TCase *tests)
 
 int main(int argc, char **argv)
 {
-  gst_init(&argc, &argv);
-  if (!gst_cuda_load_library()) {
-    g_print("1..0 # SKIP this GStreamer asks for functions that fake-gpu lacks\n");
-    return 0;
-  }
   fake_cuda_set_devices(2);
-  gst_cuda_memory_init_once();
-  return run_tests(argc, argv, "device-choice", add_tests);
+  return run_fake_device_tests(argc, argv, "device-choice", add_tests);
 }

@@ -467,11 +467,5 @@ static void add_tests(TCase *tests)
 
 int main(int argc, char **argv)
 {
-  gst_init(&argc, &argv);
-  if (!gst_cuda_load_library()) {
-    g_print("1..0 # SKIP this GStreamer asks for functions that fake-gpu lacks\n");
-    return 0;
-  }
-  gst_cuda_memory_init_once();
-  return run_tests(argc, argv, "device-errors", add_tests);
+  return run_fake_device_tests(argc, argv, "device-errors", add_tests);
 }

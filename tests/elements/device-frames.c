@@ -126,3 +126,14 @@ int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(
   gst_object_unref(*context);
   return status;
 }
+
+int run_fake_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *))
+{
+  gst_init(&argc, &argv);
+  if (!gst_cuda_load_library()) {
+    printf("1..0 # SKIP this GStreamer asks for functions that fake-gpu lacks\n");
+    return 0;
+  }
+  gst_cuda_memory_init_once();
+  return run_tests(argc, argv, name, add_tests);
+}

@@ -32,3 +32,6 @@ GstCudaContext *context_of_element(GstElement *element);
  * can be created. */
 int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *),
                      GstCudaContext **context);
+
+/* The same of tests that share none: each element opens the device. */
+int run_fake_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *));
