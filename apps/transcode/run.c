@@ -474,6 +474,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
   if (!run.pipeline)
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);
+  g_mutex_init(&run.end.lock);
   attach(&run);
   attach_muxer(&run);
   play(&run);
@@ -486,6 +487,7 @@ gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result
     decoding_clear(&run.decoding);
   }
   g_main_loop_unref(run.loop);
+  g_mutex_clear(&run.end.lock);
   if (!run.error)
     return TRUE;
   output_discard(plan->output);

@@ -26,5 +26,6 @@ typedef struct {
   GstClockTime time;
 } TimelineEnd;
 
-/* Sets `end`, which is zeros and must outlive `muxer`, as packets come to the muxer's pads. */
+/* Raises end->time as packets come to the muxer's pads, under end->lock, which the caller has
+ * initialised. `end` must outlive `muxer`. */
 void timeline_watch_end(TimelineEnd *end, GstElement *muxer);
